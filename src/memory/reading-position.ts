@@ -24,9 +24,9 @@ export class ReadingPosition {
   readonly #metadata: OwnedPlace["metadata"];
   readonly #key: string | undefined;
   readonly #mark: ItemId;
-  #version = 0;
+  #version: string | null = null;
   #failures = 0;
-  #forgottenBefore = 0;
+  #forgottenBefore: string | null = null;
 
   /** Without a thread there is nothing to come back to: each run is read from its beginning. */
   constructor(store: BaseStore, { namespace, metadata }: OwnedPlace, threadId: string | undefined) {
@@ -42,10 +42,10 @@ export class ReadingPosition {
   async find(messages: readonly Message[]): Promise<number> {
     const { namespace, key } = this.#mark;
     const mark = await this.#store.getItem(namespace, key);
-    this.#forgottenBefore = mark?.version ?? 0;
+    this.#forgottenBefore = mark?.version ?? null;
     if (this.#key === undefined) return 0;
     const item = await this.#store.getItem<Position>(this.#namespace, this.#key);
-    this.#version = item?.version ?? 0;
+    this.#version = item?.version ?? null;
     if (item === undefined) return mark === undefined ? 0 : startOfLastTurn(messages);
     const { count, last, failures } = item.value;
     // The history was edited. Read from its beginning, it would bring back what somebody had forgotten on purpose.
@@ -57,7 +57,7 @@ export class ReadingPosition {
   /** Whether everything was forgotten since `find`. */
   async isForgotten(): Promise<boolean> {
     const mark = await this.#store.getItem(this.#mark.namespace, this.#mark.key);
-    return (mark?.version ?? 0) !== this.#forgottenBefore;
+    return (mark?.version ?? null) !== this.#forgottenBefore;
   }
 
   async moveTo(messages: readonly Message[], count: number): Promise<void> {

@@ -71,7 +71,7 @@ export const keyOfTenant = (tenant: string): string => `t/${tenant}`;
 export interface Kept<Item> {
   readonly key: string;
   readonly value: Item;
-  readonly version: number;
+  readonly version: string;
 }
 
 const PAGE = 500;
@@ -88,7 +88,7 @@ export class KeyShelf {
     return this.#get<RingItem>(RING, "ring");
   }
 
-  putRing(value: RingItem, expectedVersion: number): Promise<number | undefined> {
+  putRing(value: RingItem, expectedVersion: string | null): Promise<string | undefined> {
     return this.#put(RING, "ring", value, expectedVersion);
   }
 
@@ -96,7 +96,7 @@ export class KeyShelf {
     return this.#get<TenantItem>(TENANTS, keyOfTenant(tenant));
   }
 
-  putTenant(value: TenantItem, expectedVersion: number): Promise<number | undefined> {
+  putTenant(value: TenantItem, expectedVersion: string | null): Promise<string | undefined> {
     return this.#put(TENANTS, keyOfTenant(value.tenant), value, expectedVersion);
   }
 
@@ -104,7 +104,7 @@ export class KeyShelf {
     return this.#get<PersonItem>(PEOPLE, token);
   }
 
-  putPerson(token: string, value: PersonItem, expectedVersion: number): Promise<number | undefined> {
+  putPerson(token: string, value: PersonItem, expectedVersion: string | null): Promise<string | undefined> {
     return this.#put(PEOPLE, token, value, expectedVersion);
   }
 
@@ -140,8 +140,8 @@ export class KeyShelf {
     namespace: readonly string[],
     key: string,
     value: object,
-    expectedVersion: number,
-  ): Promise<number | undefined> {
+    expectedVersion: string | null,
+  ): Promise<string | undefined> {
     try {
       return (await this.#store.put(namespace, key, value, { expectedVersion, index: false })).version;
     } catch (error) {

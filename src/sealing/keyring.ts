@@ -24,7 +24,7 @@ export interface KeyedPerson {
 /** A person's key as it was read at some time; without a key, it was destroyed. */
 interface KnownPerson {
   readonly item: PersonItem;
-  readonly version: number;
+  readonly version: string;
   readonly key: NamedKey | undefined;
   readonly at: number;
 }
@@ -92,7 +92,7 @@ export class Keyring {
     const place = placeBytes([id, "index"]);
     const index = MasterKeys.wrapWith({ id: master.id, key }, newKey(place), place);
     const ring: RingItem = { format: 1, id, createdAt: checked.now(), masters: [master], isRotating: false, index };
-    if ((await shelf.putRing(ring, 0)) === undefined) throw alreadyThere();
+    if ((await shelf.putRing(ring, null)) === undefined) throw alreadyThere();
     return Keyring.open(options);
   }
 
@@ -141,7 +141,7 @@ export class Keyring {
       const id = newId();
       const place = this.#place("tenant", tenant, id);
       // If another process was faster, its key is read in the next round.
-      await this.#masters.wrapLasting(newKey(place), place, 0, {
+      await this.#masters.wrapLasting(newKey(place), place, null, {
         put: (key, version) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, version),
         read: async () => storedKey(await this.#shelf.tenant(tenant)),
       });
@@ -175,7 +175,7 @@ export class Keyring {
       const known = fresh?.key === undefined ? await this.#load(token) : fresh;
       if (known?.key !== undefined) return known.key;
       const number = (known?.item.number ?? 0) + 1;
-      await this.#makePerson(token, number, { tenant, subject }, known?.version ?? 0);
+      await this.#makePerson(token, number, { tenant, subject }, known?.version ?? null);
     }
     throw alwaysOvertaken();
   }
@@ -184,7 +184,7 @@ export class Keyring {
     token: string,
     number: number,
     person: { readonly tenant: string; readonly subject: string },
-    version: number,
+    version: string | null,
   ): Promise<void> {
     const nonce = nodeCrypto().randomBytes(NONCE_BYTES).toString("base64url");
     const id = nameOfKey(token, { number, nonce });

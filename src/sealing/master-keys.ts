@@ -24,13 +24,13 @@ export const currentOf = ({ masters }: RingItem): string => masters.at(-1)?.id ?
 /** How the key that is being made lies in the store: wrapped by which master key, in which version. */
 export interface StoredKey {
   readonly by: string | undefined;
-  readonly version: number;
+  readonly version: string | null;
 }
 
 /** Where a new key is stored. */
 export interface PlaceOfKey {
   /** The version that it has then; `undefined` if another one is there. */
-  readonly put: (wrapped: Wrapped, version: number) => Promise<number | undefined>;
+  readonly put: (wrapped: Wrapped, version: string | null) => Promise<string | undefined>;
   /** `undefined` if the key is there no more. */
   readonly read: () => Promise<StoredKey | undefined>;
 }
@@ -79,7 +79,7 @@ export class MasterKeys {
     read: () => Promise<Kept<Item> | undefined>,
     keyIn: (item: Item) => Parameters<MasterKeys["unwrap"]> | undefined,
   ): Promise<{ readonly kept: Kept<Item>; readonly key: Uint8Array | undefined } | undefined> {
-    let seen: number | undefined;
+    let seen: string | undefined;
     for (let races = 0; ; races++) {
       const kept = await read();
       if (kept === undefined) return undefined;
@@ -105,7 +105,7 @@ export class MasterKeys {
    * was there. So the ring is looked at afterwards, and the key wrapped again until it
    * is wrapped with the current master key: every later rotation then meets it.
    */
-  async wrapLasting(key: Uint8Array, place: Uint8Array, version: number, shelf: PlaceOfKey): Promise<void> {
+  async wrapLasting(key: Uint8Array, place: Uint8Array, version: string | null, shelf: PlaceOfKey): Promise<void> {
     let stored: StoredKey = { by: undefined, version };
     for (let races = 0; races < MOST_RACES; races++) {
       const current = currentOf(await this.#look());

@@ -155,7 +155,7 @@ async function rewrapOne<Item>(
   kept: Kept<Item>,
   read: () => Promise<Kept<Item> | undefined>,
   damaged: (error: StateError) => void,
-  rewrap: (kept: Kept<Item>) => Promise<number | "done" | undefined>,
+  rewrap: (kept: Kept<Item>) => Promise<string | undefined>,
 ): Promise<number> {
   let current: Kept<Item> | undefined = kept;
   for (let races = 0; races < MOST_RACES && current !== undefined; races++) {

@@ -1,8 +1,8 @@
 import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
-import { newId } from "../driver/new-id.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { unopenedText, whyUnopened } from "../driver/unopened.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import type { JsonValue } from "../state/codec.ts";
 import { bm25Scores, countWords, type WordCounts } from "../store/bm25.ts";
 import { projectFields } from "../store/fields.ts";
@@ -20,6 +20,7 @@ import type {
   WriteOutcome,
 } from "../store/store-driver.ts";
 import { TopHits } from "../store/top-hits.ts";
+import { writeTerms } from "../store/write-terms.ts";
 import type { NamedKey } from "./box.ts";
 import type { Keyring } from "./keyring.ts";
 import type { OpenedItem } from "./sealed-item.ts";
@@ -100,7 +101,7 @@ export class SealedStoreDriver implements StoreDriver {
       const refused = outcome.applied ? undefined : sealed[outcome.index];
       if (outcome.applied || refused === undefined || attempts >= changes.length) return outcome;
       // There may be an item whose key is gone: for the layers above there is no item.
-      if (outcome.version === 0 || refused.expected !== 0) return outcome;
+      if (outcome.version === null || refused.expected !== null) return outcome;
       const [stored] = await this.#inner.read([refused]);
       if (stored === undefined || stored.version !== outcome.version) return outcome;
       if ((await this.#open(stored)) !== undefined) return outcome;
@@ -168,7 +169,8 @@ export class SealedStoreDriver implements StoreDriver {
     for await (const stored of this.#everyItem({ namespace: [], recursive: true, condition: undefined })) {
       const { namespace, key, version } = stored;
       if ((await this.#openOrNot(stored)) !== undefined) continue;
-      await this.#inner.write([{ kind: "remove", namespace, key, writeKey: newId(), expected: version }]);
+      const { writeKey, digest } = writeTerms(stored, undefined, "removed");
+      await this.#inner.write([{ kind: "remove", namespace, key, writeKey, digest, expected: version }]);
     }
     return (await this.#inner.scrub?.()) ?? NOT_SCRUBBED;
   }
@@ -202,7 +204,9 @@ export class SealedStoreDriver implements StoreDriver {
     const owners = await keyring.personKeys(tenant, people.owners);
     const named = await keyring.personKeys(tenant, people.named);
     const value = sealedItem(change, change, { tenant, key, owners, named });
-    return { ...change, value, metadata: undefined, fields: NO_FIELDS, words: undefined };
+    // A guess at the content, and at a write id of the caller's, must not be confirmed by what lies below.
+    const digest = nodeCrypto().createHmac("sha256", key.key).update(change.digest).digest("base64url").slice(0, 24);
+    return { ...change, digest, value, metadata: undefined, fields: NO_FIELDS, words: undefined };
   }
 
   async #firstKey(keyring: Keyring, tenant: string): Promise<NamedKey> {

@@ -12,6 +12,7 @@ import {
   type PutChange,
   type Scope,
 } from "../store/store-driver.ts";
+import { isVersion } from "../store/store-options.ts";
 import { checkedVector } from "../store/vectors.ts";
 import { MOST_WORDS } from "../store/words.ts";
 import { Fields } from "../wire/fields.ts";
@@ -157,6 +158,14 @@ function changeIn(fields: Fields): Change {
   const change = readChange(fields);
   assertId(change);
   asRefusal(() => assertWriteId(change.writeKey));
+  for (const name of [
+    change.digest,
+    change.expected ?? undefined,
+    change.kind === "put" ? change.version : undefined,
+  ]) {
+    if (name === undefined || isVersion(name)) continue;
+    throw new Refusal("INVALID_ARGUMENT", "a version and a digest are 1 to 64 letters, digits, - and _");
+  }
   return change.kind === "remove" ? change : putIn(change);
 }
 

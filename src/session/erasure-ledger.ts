@@ -101,7 +101,7 @@ export class ErasureLedger {
       if (entry.number <= all.length) return entry;
       try {
         // The entry must not exist yet: when two processes number at once, only one can succeed.
-        await this.#store.put(namespace, keyOf(entry.number), entry, { expectedVersion: 0, index: false });
+        await this.#store.put(namespace, keyOf(entry.number), entry, { expectedVersion: null, index: false });
         return entry;
       } catch (error) {
         if (!StateError.is(error, "CONFLICT")) throw error;

@@ -162,7 +162,7 @@ export function storeParty(store: BaseStore, name: string): ErasureParty {
       for (let races = 1; ; races++) {
         const known = await store.getItem([MARK_NAMESPACE], "applied");
         if (known !== undefined && isMarked(markIn(known.value as Readonly<Record<string, unknown>>), mark)) return;
-        const options = { expectedVersion: known?.version ?? 0, index: false as const };
+        const options = { expectedVersion: known?.version ?? null, index: false as const };
         try {
           await store.put([MARK_NAMESPACE], "applied", { ...mark }, options);
           return;

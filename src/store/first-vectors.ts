@@ -5,7 +5,8 @@ import { encodeItem } from "./item-codec.ts";
 import { readableId } from "./namespaces.ts";
 import type { StoreAccess } from "./store-access.ts";
 import { type Change, type ChangeResult, type ItemId, MOST_CHANGES, type RemoveChange } from "./store-driver.ts";
-import { apply, writeKeyOf } from "./writing.ts";
+import { writeTerms } from "./write-terms.ts";
+import { apply } from "./writing.ts";
 
 /**
  * The first vectors of a store set the length of all. Two processes that find no
@@ -66,19 +67,21 @@ async function withdraw(access: StoreAccess, claim: RemoveChange): Promise<void>
 async function claimed(access: StoreAccess, operation: string, beside: number): Promise<RemoveChange | undefined> {
   const { transactions, ttl } = access.driver.capabilities;
   if (!transactions || !ttl || beside >= MOST_CHANGES) return undefined;
+  const [encoded, ttlMs] = [encodeItem({}, undefined), CLAIM_ENDS_AFTER_MS];
   const put = {
     kind: "put",
     ...CLAIM,
-    ...encodeItem({}, undefined),
-    writeKey: writeKeyOf(CLAIM, {}),
+    ...encoded,
+    ...writeTerms(CLAIM, undefined, { ...encoded, ttlMs, index: false, embedding: undefined }),
     expected: undefined,
     words: undefined,
     vector: undefined,
-    ttlMs: CLAIM_ENDS_AFTER_MS,
+    ttlMs,
   } as const;
   try {
     const [result] = await apply(access, operation, [put]);
-    return result && { kind: "remove", ...CLAIM, expected: result.version, writeKey: writeKeyOf(CLAIM, {}) };
+    const { writeKey, digest } = writeTerms(CLAIM, undefined, "removed");
+    return result && { kind: "remove", ...CLAIM, expected: result.version, writeKey, digest };
   } catch (error) {
     if (StateError.is(error, "PERMISSION_DENIED")) return undefined;
     throw error;

@@ -16,7 +16,7 @@ import type { StoreItem } from "./items.ts";
 import { readableId } from "./namespaces.ts";
 import { ownersOf } from "./owners.ts";
 import type { ItemId, Namespace, RemoveChange } from "./store-driver.ts";
-import { writeKeyOf } from "./writing.ts";
+import { writeTerms } from "./write-terms.ts";
 
 /**
  * Legal holds, in a namespace of the package's own in the store of what they
@@ -62,7 +62,8 @@ export async function seenHoldsIn(store: BaseStore): Promise<SeenHolds> {
   try {
     const { holds, marks } = await readList(store);
     const next = { namespace: NAMESPACE, key: markKey(marks + 1) };
-    const unplaced = { kind: "remove", ...next, expected: 0, writeKey: writeKeyOf(next, {}) } as const;
+    const { writeKey, digest } = writeTerms(next, undefined, "removed");
+    const unplaced = { kind: "remove", ...next, expected: null, writeKey, digest } as const;
     return { holds: new ActiveHolds(holds), unplaced };
   } catch (error) {
     if (isLeftToService(error)) return { holds: new ActiveHolds([]), unplaced: undefined };
@@ -77,7 +78,7 @@ export async function putHoldIn(store: BaseStore, hold: LegalHold): Promise<void
   for (let races = 0; races < MOST_RACES; races++) {
     const known = await store.getItem(NAMESPACE, hold.id);
     const next = laterOf(known && holdFrom(known.value), hold);
-    const options = { expectedVersion: known?.version ?? 0, index: false as const };
+    const options = { expectedVersion: known?.version ?? null, index: false as const };
     if (!(await isWritten(store.put(NAMESPACE, hold.id, storedHold(next), options)))) continue;
     if (next.lifted === undefined) await putMark(store);
     return;
@@ -89,7 +90,7 @@ export async function putHoldIn(store: BaseStore, hold: LegalHold): Promise<void
 async function putMark(store: BaseStore): Promise<void> {
   let { marks } = await readList(store);
   for (let races = 0; races < MOST_RACES; races++) {
-    const options = { expectedVersion: 0, index: false as const };
+    const options = { expectedVersion: null, index: false as const };
     if (await isWritten(store.put(NAMESPACE, markKey(++marks), { kind: "mark" }, options))) return;
   }
   throw alwaysOvertaken();
@@ -137,18 +138,18 @@ export function holdOnItem(holds: ActiveHolds, item: StoreItem): LegalHold | und
 
 /**
  * Refuses to remove an item that is about somebody under a hold. Where there are
- * holds, it says which version it looked into: 0 for no item.
+ * holds, it says which version it looked into: `null` for no item.
  */
 export async function assertItemNotHeld(
   store: BaseStore,
   id: ItemId,
-): Promise<{ readonly seen: SeenHolds; readonly version: number | undefined }> {
+): Promise<{ readonly seen: SeenHolds; readonly version: string | null | undefined }> {
   const seen = await seenHoldsIn(store);
   if (seen.holds.isEmpty) return { seen, version: undefined };
   const item = await store.getItem(id.namespace, id.key);
   const hold = item && holdOnItem(seen.holds, item);
   if (hold !== undefined) throw heldError(`item ${readableId(id)}`, hold);
-  return { seen, version: item?.version ?? 0 };
+  return { seen, version: item?.version ?? null };
 }
 
 /**

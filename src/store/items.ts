@@ -11,8 +11,8 @@ export interface StoreItem<Value = unknown> {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** 1 at first (higher in a store where items were deleted), one more with each write. Hand it back as `expectedVersion`. */
-  readonly version: number;
+  /** Names the write that made it: every write gives another one, and none comes again. Hand it back as `expectedVersion`. */
+  readonly version: string;
   /** Absent where the item has no end. */
   readonly expiresAt?: Date;
 }
@@ -28,7 +28,7 @@ export interface StoreHit<Value = unknown> extends StoreItem<Value> {
 
 /** What a write left behind. */
 export interface PutResult {
-  readonly version: number;
+  readonly version: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly expiresAt?: Date;
@@ -48,13 +48,14 @@ export interface IndexedText {
 
 export interface WriteOptions {
   /**
-   * The version that must be there: `item.version`, or 0 for "there must be no
+   * The version that must be there: `item.version`, or `null` for "there must be no
    * item". Anything else is `CONFLICT`, and nothing is written. @default whatever is there
    */
-  readonly expectedVersion?: number;
+  readonly expectedVersion?: string | null;
   /**
    * Names this write, so that repeating it with the same id, from any process and
-   * within ten minutes, changes nothing more. @default made for each call
+   * within ten minutes, changes nothing more. With the same id, and anything else to
+   * write, it is `CONFLICT`. @default made for each call
    */
   readonly writeId?: string;
 }

@@ -5,7 +5,8 @@ import type { PutEntry, WriteOptions } from "./items.ts";
 import { readableId } from "./namespaces.ts";
 import type { StoreAccess } from "./store-access.ts";
 import type { Change, ChangeResult, ItemId, RemoveChange } from "./store-driver.ts";
-import { ambiguous, conflict, writeItems, writeKeyOf, writingContextOf } from "./writing.ts";
+import { writeTerms } from "./write-terms.ts";
+import { conflict, writeItems, writingContextOf } from "./writing.ts";
 
 /** Whoever places holds, or writes the item, without a pause must not keep a removal from ending. */
 const MOST_RACES = 100;
@@ -22,21 +23,27 @@ export async function removeItem(
   options: WriteOptions,
 ): Promise<ChangeResult> {
   const { expectedVersion } = options;
-  const writeKey = writeKeyOf(id, options);
+  const { writeKey, digest } = writeTerms(id, options.writeId, "removed");
   const place = { operation, item: readableId(id) };
   for (let races = 0; races < MOST_RACES; races++) {
     const { seen, version } = await assertItemNotHeld(store, id);
-    const change: RemoveChange = { kind: "remove", ...id, expected: expectedVersion ?? version, writeKey };
+    const change: RemoveChange = {
+      kind: "remove",
+      ...id,
+      expected: expectedVersion === undefined ? version : expectedVersion,
+      writeKey,
+      digest,
+    };
     await access.connect({ operation });
     const changes = [change, ...unlessHeldSince(access, seen)];
-    const outcome = await access.call(place, (driver) => driver.write(changes)).catch(ambiguous);
+    const outcome = await access.write(place, changes);
     if (outcome.applied) {
       const [result] = outcome.results;
       if (result === undefined) throw new TypeError("a driver's write() answers with a result for each change");
       return result;
     }
-    if (outcome.index === 0 && expectedVersion !== undefined) {
-      throw conflict(access, operation, change, outcome.version);
+    if (outcome.index === 0 && (expectedVersion !== undefined || outcome.because === "write key")) {
+      throw conflict(access, operation, change, outcome);
     }
   }
   throw new StateError(

@@ -3,11 +3,11 @@ import { type Access, assertAccess, readOnlyAccess } from "../driver/access.ts";
 import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, retrying } from "../driver/call.ts";
 import { assertDurability, type Durability, warnOfWeaker } from "../driver/durability.ts";
 import { OpenOnce } from "../driver/open-once.ts";
-import { StateError } from "../errors.ts";
+import { ERROR_CODES, StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { Redactor } from "../state/secrets.ts";
 import type { Embedder } from "./embedder.ts";
-import type { StoreDriver } from "./store-driver.ts";
+import type { Change, StoreDriver, WriteOutcome } from "./store-driver.ts";
 
 export interface StoreOptions {
   /** Makes `put` and `search` semantic by themselves: an embedding model of the AI SDK, or a function of your own. */
@@ -65,15 +65,40 @@ export class StoreAccess {
     return this.#closing.signal.aborted;
   }
 
-  async call<T>(place: CallPlace, work: (driver: StoreDriver) => Promise<T>): Promise<T> {
+  /** `failed` is told of every attempt that fails. */
+  async call<T>(
+    place: CallPlace,
+    work: (driver: StoreDriver) => Promise<T>,
+    failed?: (error: unknown) => void,
+  ): Promise<T> {
     this.assertOpen(place.operation);
     await this.connect(place);
     const pause = endOfLongTurn();
     if (pause !== undefined) await pause;
     const policy = policyFor(this.#retry, this.#wasReached);
-    const answer = await callDriver(this.driver, policy, place, work, this.#closing.signal);
+    const answer = await callDriver(this.driver, policy, place, work, this.#closing.signal, failed);
     this.#wasReached = true;
     return answer;
+  }
+
+  /**
+   * A failure that leaves open whether the write was made says so: it can be repeated under its id. A storage that is full
+   * made none of it.
+   */
+  async write(place: CallPlace, changes: readonly Change[]): Promise<WriteOutcome> {
+    let mayBe = false;
+    const note = (error: unknown): void => {
+      const code = StateError.is(error) ? error.code : (this.driver.classify(error) ?? "UNKNOWN");
+      mayBe ||= ERROR_CODES[code].retryable || code === "UNKNOWN";
+    };
+    try {
+      return await this.call(place, (driver) => driver.write(changes), note);
+    } catch (error) {
+      if (!StateError.is(error) || error.context.written !== undefined) throw error;
+      if (!mayBe && error.code !== "STORAGE_FULL") throw error;
+      const { code, message, context, cause } = error;
+      throw new StateError(code, message, { ...context, written: mayBe ? "unknown" : "no", cause });
+    }
   }
 
   /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */

@@ -33,8 +33,8 @@ export interface StoredItem extends ItemId {
   readonly value: string;
   /** The same of the metadata; absent where the item has no metadata. */
   readonly metadata: string | undefined;
-  /** 1 at first (higher where items were removed), one more with each write. A version that an item of this name had never comes again. */
-  readonly version: number;
+  /** The `version` of the change that wrote it. Two writes never have the same, also where the storage went back in time between them. */
+  readonly version: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly expiresAt: number | undefined;
@@ -55,11 +55,21 @@ export interface ItemWords {
 /** How much a word counts in each class. */
 export const WORD_WEIGHTS: Readonly<Record<keyof ItemWords, number>> = { text: 1, label: 1, before: 0.4, after: 0.15 };
 
-/** Replaces the item whole, with its words and its vector: what is not given is not there afterwards. */
-export interface PutChange extends ItemId {
-  readonly kind: "put";
+/** What every change says beside the item that it is of. */
+interface WriteTerms extends ItemId {
+  /** Names the write; the same when it is repeated. */
   readonly writeKey: string;
-  readonly expected: number | undefined;
+  /** Of what the write makes of the item. The same write key with another digest is another write, and is refused. */
+  readonly digest: string;
+  /** The version that must be there, `null` for "no item"; `undefined` takes whatever is. */
+  readonly expected: string | null | undefined;
+}
+
+/** Replaces the item whole, with its words and its vector: what is not given is not there afterwards. */
+export interface PutChange extends WriteTerms {
+  readonly kind: "put";
+  /** Names what this write leaves: kept with the item, and compared by nothing but equality. At most 64 characters of base64url. */
+  readonly version: string;
   readonly value: string;
   readonly metadata: string | undefined;
   /** What filters look at, as JSON that any storage takes: `projectFields` made it from the value and from the metadata. */
@@ -71,22 +81,16 @@ export interface PutChange extends ItemId {
   readonly ttlMs: number | "keep" | undefined;
 }
 
-export interface RemoveChange extends ItemId {
+export interface RemoveChange extends WriteTerms {
   readonly kind: "remove";
-  readonly writeKey: string;
-  readonly expected: number | undefined;
 }
 
-/**
- * `writeKey` names the write; the same when it is repeated. `expected` is the
- * version that must be there, 0 for "no item"; `undefined` takes whatever is.
- */
 export type Change = PutChange | RemoveChange;
 
 /** What a change left: of a removed item, its last version, and whether there was one. */
 export interface ChangeResult {
-  /** The version that was written, or that was removed; 0 where there was nothing to remove. */
-  readonly version: number;
+  /** The version that was written, or that was removed; `null` where there was nothing to remove. */
+  readonly version: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly expiresAt: number | undefined;
@@ -94,10 +98,18 @@ export interface ChangeResult {
   readonly repeated: boolean;
 }
 
-export type WriteOutcome =
-  | { readonly applied: true; readonly results: readonly ChangeResult[] }
-  /** Nothing was written. `index` is the first change that was refused, `version` what is there: 0 for no item. */
-  | { readonly applied: false; readonly index: number; readonly version: number };
+export type WriteOutcome = { readonly applied: true; readonly results: readonly ChangeResult[] } | RefusedWrite;
+
+/** Nothing was written. */
+export interface RefusedWrite {
+  readonly applied: false;
+  /** The first change that was refused. */
+  readonly index: number;
+  /** Why: another version is there, or the write key belongs to a write with another digest. */
+  readonly because: "version" | "write key";
+  /** What is there, `null` for no item. Only where that is why. */
+  readonly version: string | null;
+}
 
 /** Which items an operation looks at. */
 export interface Scope {
@@ -149,8 +161,8 @@ export interface StoreDriver extends Driver {
    *
    * A change whose `writeKey` was applied within `WRITES_REMEMBERED_MS` is not
    * made again: its result is that of the first time, whatever happened to the
-   * item since, and whatever it expects. When it returned, it is as durable as
-   * `capabilities.durability` says.
+   * item since, and whatever it expects. With another digest than the first time it
+   * is refused. When it returned, it is as durable as `capabilities.durability` says.
    */
   write(changes: readonly Change[]): Promise<WriteOutcome>;
 

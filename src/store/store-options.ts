@@ -128,9 +128,12 @@ export function checkedTtlMs(ttlSeconds: number | undefined): number | undefined
   throw invalid(`ttlSeconds must be a number from 0.001 to ${LONGEST_TTL_SECONDS}, not ${String(ttlSeconds)}`);
 }
 
+/** The form of every version; which of them there are is the storage's to know. */
+export const isVersion = (given: unknown): given is string => typeof given === "string" && /^[\w-]{1,64}$/.test(given);
+
 export function assertExpectedVersion(version: unknown): void {
-  if (version === undefined || (Number.isSafeInteger(version) && (version as number) >= 0)) return;
-  throw invalid(`expectedVersion is the version of an item, or 0 for "no item", not ${String(version)}`);
+  if (version === undefined || version === null || isVersion(version)) return;
+  throw invalid(`expectedVersion is the version of an item, or null for "no item", not ${described(version)}`);
 }
 
 /** What plain JavaScript may pass for a batch. */

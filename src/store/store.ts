@@ -1,5 +1,6 @@
 /** Long because it is the whole surface of what users hold: a short method for each feature, most of which live in files of their own. */
 
+import { newId } from "../driver/new-id.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
@@ -157,7 +158,7 @@ export class Store extends BaseStore {
     this.#access.assertMayWrite("delete");
     const id = this.#id(namespace, key);
     const { version } = await this.#remove("delete", id, writeOptionsOf("delete", given));
-    return version > 0;
+    return version !== null;
   }
 
   async list<Value = unknown>(namespace: Namespace, given?: ListOptions): Promise<Page<StoreItem<Value>>> {
@@ -207,7 +208,7 @@ export class Store extends BaseStore {
     const steps = {
       read: () => this.#getItem<Value>("update", namespace, key),
       write: (value: Value | undefined, read: StoreItem<Value> | undefined, writeId: string) =>
-        this.#replace(id, value, read, { ...options, writeId, expectedVersion: read?.version ?? 0 }),
+        this.#replace(id, value, read, { ...options, writeId, expectedVersion: read?.version ?? null }),
     };
     const race = (): Promise<StoreItem<Value> | undefined> => updateItem(id, steps, change, options);
     return this.#access.guard({ operation: "update" }, () => this.#updates.take(id, race));
@@ -222,13 +223,15 @@ export class Store extends BaseStore {
   ): Promise<StoreItem<Value> | undefined> {
     const metadata = options.metadata ?? read?.metadata;
     const given = { ...options, ...(metadata !== undefined && { metadata }) };
-    const { expectedVersion, writeId } = options as Required<WriteOptions>;
+    const { expectedVersion = null, writeId = newId() } = options;
     const result =
       value === undefined
         ? await this.#remove("update", id, { expectedVersion, writeId })
         : await this.#write("update", { ...id, ...given, value }, "keep");
     if (result.repeated) return this.#getItem<Value>("update", id.namespace, id.key);
-    return value === undefined ? undefined : decodeItem<Value>({ ...id, ...encodeItem(value, metadata), ...result });
+    if (value === undefined || result.version === null) return undefined;
+    const { version } = result;
+    return decodeItem<Value>({ ...id, ...encodeItem(value, metadata), ...result, version });
   }
 
   override async search<Value = unknown>(

@@ -4,6 +4,7 @@ import { sleep } from "../internal/sleep.ts";
 import type { StoreItem, UpdateFunction, UpdateOptions } from "./items.ts";
 import { encodeId, readableId } from "./namespaces.ts";
 import type { ItemId } from "./store-driver.ts";
+import { isOfTakenId } from "./writing.ts";
 
 /** What an update is made of. */
 export interface UpdateSteps<Value> {
@@ -70,14 +71,18 @@ async function overOrLong({ begun, ended }: Turn): Promise<void> {
 /**
  * Reads, changes and writes until no other writer came in between. All attempts
  * share one write id: a refused attempt left nothing under it, and an attempt whose
- * answer was lost is recognised by it, so that a counter counts once.
+ * answer was lost is recognised by it, so that a counter counts once. An id of the
+ * caller's that is taken says that this update was made before, whatever it made of
+ * the value then; one that was made here belongs to another process with the same
+ * random numbers, a copy of this one's machine.
  */
 export async function updateItem<Value>(
   id: ItemId,
   steps: UpdateSteps<Value>,
   change: UpdateFunction<Value>,
-  { writeId = newId() }: UpdateOptions,
+  { writeId: given }: UpdateOptions,
 ): Promise<StoreItem<Value> | undefined> {
+  let writeId = given ?? newId();
   let end = Number.POSITIVE_INFINITY;
   for (let races = 0; races < FEWEST_RACES || (races < MOST_RACES && performance.now() < end); races++) {
     const read = await steps.read();
@@ -87,6 +92,10 @@ export async function updateItem<Value>(
       return await steps.write(value, read, writeId);
     } catch (error) {
       if (!StateError.is(error, "CONFLICT")) throw error;
+      if (isOfTakenId(error)) {
+        if (given !== undefined) return steps.read();
+        writeId = newId();
+      }
     }
     end = Math.min(end, performance.now() + LONGEST_RACE_MS);
     await sleep(Math.random() * Math.min(races, LONGEST_PAUSE_MS));

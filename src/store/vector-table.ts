@@ -4,10 +4,10 @@ import { type FieldReader, fieldReader, type ItemFields, predicate } from "./mat
 import { TopHits } from "./top-hits.ts";
 import { dot, norm } from "./vectors.ts";
 
-/** A vector as a storage holds it. Whatever changes of its item changes `stamp`, and a stamp never comes again. */
+/** A vector as a storage holds it. Whatever changes of its item changes `stamp`, its version. */
 export interface VectorRow<Key> {
   readonly key: Key;
-  readonly stamp: number;
+  readonly stamp: string;
   /** When the item ends, if it does. */
   readonly end: number | undefined;
   readonly vector: Float32Array;
@@ -15,7 +15,7 @@ export interface VectorRow<Key> {
 
 export interface VectorHit<Key> {
   readonly key: Key;
-  readonly stamp: number;
+  readonly stamp: string;
   /** The cosine. */
   readonly score: number;
 }
@@ -27,6 +27,14 @@ export interface VectorQuestion {
   /** By the storage's clock. */
   readonly now: number;
 }
+
+export interface TableMark {
+  readonly change: number;
+  /** Without one, the mark is before all changes. */
+  readonly version: string | undefined;
+}
+
+const BEFORE_ALL: TableMark = { change: 0, version: undefined };
 
 interface Column {
   readonly read: (fields: ItemFields) => JsonValue | undefined;
@@ -50,11 +58,11 @@ const FIELD_BYTES = 16;
  */
 export class VectorTable<Key> {
   readonly dimension: number;
-  /** Up to which change of the storage it is complete. */
-  mark = 0;
+  /** Up to which change of the storage it is complete, and which write that was. */
+  mark: TableMark = BEFORE_ALL;
   #matrix = new Float32Array(0);
   readonly #keys: Key[] = [];
-  readonly #stamps: number[] = [];
+  readonly #stamps: string[] = [];
   readonly #ends: number[] = [];
   readonly #norms: number[] = [];
   readonly #places = new Map<Key, number>();
@@ -80,7 +88,7 @@ export class VectorTable<Key> {
   }
 
   /** All rows as of a change are in it. */
-  loaded(mark: number): void {
+  loaded(mark: TableMark): void {
     this.mark = mark;
     this.#sizeWhenLoaded = this.size;
   }
@@ -116,7 +124,7 @@ export class VectorTable<Key> {
     this.#matrix.copyWithin(at * this.dimension, last * this.dimension, (last + 1) * this.dimension);
     this.#places.set(moved, at);
     this.#places.delete(key);
-    for (const list of [this.#keys, this.#stamps, this.#ends, this.#norms]) moveLast(list, at);
+    for (const list of [this.#keys, this.#stamps, this.#ends, this.#norms] as unknown[][]) moveLast(list, at);
     for (const column of this.#columns.values()) {
       column.bytes -= bytesOf(column.values[at]);
       moveLast(column.values, at);
@@ -151,7 +159,7 @@ export class VectorTable<Key> {
   }
 
   /** The fields of a row, unless it changed meanwhile; none if they are damaged. */
-  fillColumns(key: Key, stamp: number, fields: ItemFields | undefined): void {
+  fillColumns(key: Key, stamp: string, fields: ItemFields | undefined): void {
     const at = this.#places.get(key);
     if (at === undefined || this.#stamps[at] !== stamp) return;
     for (const column of this.#columns.values()) fill(column, at, fields);
@@ -173,7 +181,7 @@ export class VectorTable<Key> {
     }
     return best.list().map(({ item: at, score }) => ({
       key: this.#keys[at] as Key,
-      stamp: this.#stamps[at] as number,
+      stamp: this.#stamps[at] as string,
       score: Math.max(-1, Math.min(1, score)),
     }));
   }

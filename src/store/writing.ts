@@ -1,23 +1,21 @@
-import { assertWriteId } from "../driver/ids.ts";
-import { newId } from "../driver/new-id.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
 import type { Redactor } from "../state/secrets.ts";
 import type { Dimension } from "./dimension.ts";
 import { type Embedder, embed } from "./embedder.ts";
 import { textsAt, textsIn } from "./index-paths.ts";
 import { bytesOf, encodeItem } from "./item-codec.ts";
-import type { IndexedText, PutEntry, PutResult, WriteOptions } from "./items.ts";
+import type { IndexedText, PutEntry, PutResult } from "./items.ts";
 import { assertKey, assertNamespace, encodeId, readableId } from "./namespaces.ts";
 import { redactedEntry } from "./redacting.ts";
 import type { SealedBelow } from "./sealed-below.ts";
 import type { StoreAccess } from "./store-access.ts";
-import { type Change, type ChangeResult, type ItemId, MOST_CHANGES, type PutChange } from "./store-driver.ts";
+import { type Change, type ChangeResult, MOST_CHANGES, type PutChange, type RefusedWrite } from "./store-driver.ts";
 import { assertExpectedVersion, checkedIndex, checkedTtlMs } from "./store-options.ts";
 import { checkedVector } from "./vectors.ts";
 import { indexedWords } from "./words.ts";
+import { writeTerms } from "./write-terms.ts";
 
 /** What writing needs to know of the store. */
 export interface WritingContext {
@@ -111,57 +109,55 @@ export async function apply(
   for (const group of groups) {
     const [first] = group;
     const place = { operation, ...(group.length === 1 && first !== undefined && { item: readableId(first) }) };
-    const outcome = await access.call(place, (driver) => driver.write(group)).catch(ambiguous);
-    if (!outcome.applied) throw conflict(access, operation, group[outcome.index], outcome.version);
+    const outcome = await access.write(place, group);
+    if (!outcome.applied) throw conflict(access, operation, group[outcome.index], outcome);
     results.push(...outcome.results);
   }
   return results;
-}
-
-/** A failure that leaves open whether the write was made says so: it can be repeated under its id. */
-export function ambiguous(error: unknown): never {
-  const isOpen = StateError.is(error) && (error.retryable || error.code === "UNKNOWN");
-  if (!isOpen || error.context.written !== undefined) throw error;
-  throw new StateError(error.code, error.message, { ...error.context, written: "unknown", cause: error.cause });
 }
 
 export function conflict(
   access: StoreAccess,
   operation: string,
   change: Change | undefined,
-  version: number,
+  { because, version }: RefusedWrite,
 ): StateError {
   const { name } = access.driver;
   const item = change === undefined ? "" : readableId(change);
-  const there = version === 0 ? "there is no item" : `version ${version} is there`;
-  const wanted = change?.expected === 0 ? "no item was expected" : `version ${change?.expected} was expected`;
+  const place = { backend: name, operation, item, written: "no" } as const;
+  const failed = `${name}: ${operation} failed for ${item}`;
+  if (because === "write key") {
+    const error = new StateError(
+      "CONFLICT",
+      `${failed}: its write id belongs to another write, which was made; give each write an id of its own. Nothing was written`,
+      place,
+    );
+    underTakenIds.add(error);
+    return error;
+  }
+  const expected = change?.expected ?? null;
+  const there = version === null ? "there is no item" : `version ${version} is there`;
+  const wanted = expected === null ? "no item was expected" : `version ${expected} was expected`;
   return new StateError(
     "CONFLICT",
-    `${name}: ${operation} failed for ${item}: ${wanted}, and ${there}. Read it again, or use update(); nothing was written`,
-    {
-      backend: name,
-      operation,
-      item,
-      expected: change?.expected === undefined ? null : String(change.expected),
-      actual: version === 0 ? null : String(version),
-      written: "no",
-    },
+    `${failed}: ${wanted}, and ${there}. Read it again, or use update(); nothing was written`,
+    { ...place, expected, actual: version },
   );
 }
 
+const underTakenIds = new WeakSet<object>();
+
+/** Whether a write was refused because another one has its id. */
+export const isOfTakenId = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && underTakenIds.has(error);
+
 export const putResult = ({ version, createdAt, updatedAt, expiresAt }: ChangeResult): PutResult => ({
-  version,
+  // Of a put, there always is one.
+  version: version ?? "",
   createdAt: new Date(createdAt),
   updatedAt: new Date(updatedAt),
   ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
 });
-
-/** Names one write of one item. The id alone would not do: a list of puts may share it. */
-export function writeKeyOf(id: ItemId, { writeId }: WriteOptions): string {
-  if (writeId !== undefined) assertWriteId(writeId);
-  const name = `${encodeId(id)}\u001f${writeId ?? newId()}`;
-  return nodeCrypto().createHash("sha256").update(name).digest("base64url").slice(0, 24);
-}
 
 async function prepare(context: WritingContext, given: PutEntry, otherwise: "keep" | undefined): Promise<Prepared> {
   const entry = context.redactor === undefined ? given : redactedEntry(given, context.redactor);
@@ -174,11 +170,13 @@ async function prepare(context: WritingContext, given: PutEntry, otherwise: "kee
   const texts = textsOf(checkedIndex(entry.index) ?? context.index, value, metadata);
   const vector = embedding === undefined ? undefined : context.dimension.wellFormed(embedding, "embedding");
   const id = { namespace: [...namespace], key };
+  const ttlMs = checkedTtlMs(entry.ttlSeconds) ?? otherwise;
+  const { index } = entry;
   const change: PutChange = {
     kind: "put",
     ...id,
     ...encoded,
-    writeKey: writeKeyOf(id, entry),
+    ...writeTerms(id, entry.writeId, { ...encoded, ttlMs, index, embedding: vector }),
     expected: entry.expectedVersion,
     words: texts && {
       text: indexedWords(texts.text),
@@ -187,7 +185,7 @@ async function prepare(context: WritingContext, given: PutEntry, otherwise: "kee
       after: indexedWords(texts.after ?? ""),
     },
     vector,
-    ttlMs: checkedTtlMs(entry.ttlSeconds) ?? otherwise,
+    ttlMs,
   };
   return { change, toEmbed: vector === undefined && texts?.text.trim() !== "" ? texts?.text : undefined };
 }

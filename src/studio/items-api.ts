@@ -20,7 +20,7 @@ export interface ItemsAnswer {
 }
 
 export interface ItemAnswer extends ItemRow {
-  readonly version: number;
+  readonly version: string;
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly value: CutText;

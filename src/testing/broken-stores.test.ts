@@ -8,6 +8,7 @@ import { ReferenceDriver, type StoreFault } from "./broken-stores/reference-driv
 import { writingFaults } from "./broken-stores/writing-faults.ts";
 import type { Fixture } from "./conformance-case.ts";
 import { manualClock } from "./manual-clock.ts";
+import { RewindableStoreDriver } from "./rewindable-store-driver.ts";
 import { type CaseOutcome, runCase } from "./run-case.ts";
 import type { StoreCase } from "./store-cases/store-case.ts";
 import { storeSuite } from "./store-cases/suite.ts";
@@ -26,9 +27,11 @@ const named = (name: string): StoreCase => {
 function outcomeOf(each: StoreCase, driver: StoreFault["driver"]): Promise<CaseOutcome> {
   return runCase(storeSuite, each, async (): Promise<Fixture<BaseStore>> => {
     const clock = manualClock();
-    const broken = driver(new MemoryStoreDriver(clock));
+    const storage = new RewindableStoreDriver(() => new MemoryStoreDriver(clock));
+    const broken = driver(storage);
     const open = (): Store => new Store(broken);
-    return { subject: open(), clock, outage: () => broken.outage(), reopen: async () => open() };
+    const { copy } = storage;
+    return { subject: open(), clock, outage: () => broken.outage(), reopen: async () => open(), copy };
   });
 }
 

@@ -28,12 +28,14 @@ export interface Fixture<Subject> {
   readonly clock?: ManualClock;
   /** Makes the storage fail every call until the returned function is called. */
   readonly outage?: () => Promise<() => Promise<void>>;
+  /** Copies the storage; what it returns puts the copy in its place, as a restored backup or a replica that was behind does. */
+  readonly copy?: () => Promise<() => Promise<void>>;
   /** Takes away what was made. The instances are closed by then. */
   readonly cleanup?: () => Promise<void>;
 }
 
 /** What any fixture may offer beside its subject. */
-export type FixtureNeed = "reopen" | "clock" | "outage";
+export type FixtureNeed = "reopen" | "clock" | "outage" | "copy";
 
 export interface ConformanceSuite<Subject, Need extends string> {
   /** One word: "log", "checkpointer". */

@@ -116,6 +116,10 @@ export class Fields {
     return items;
   }
 
+  isNull(name: string): boolean {
+    return this.#own(name) === null;
+  }
+
   is(name: string, word: string): boolean {
     return this.#own(name) === word;
   }

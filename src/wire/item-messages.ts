@@ -39,28 +39,34 @@ export const scopeJson = ({ namespace, recursive, condition }: Scope): object =>
 
 /** What filters look at is left out: the service makes it from the value. */
 export function changeJson(change: Change): object {
-  const { kind, namespace, key, writeKey, expected } = change;
-  const head = { kind, namespace, key, writeKey, expected };
+  const { kind, namespace, key, writeKey, digest, expected } = change;
+  const head = { kind, namespace, key, writeKey, digest, expected };
   if (change.kind === "remove") return head;
-  const { value, metadata, words, vector, ttlMs } = change;
-  return { ...head, value, metadata, words, vector: vector && vectorText(vector), ttlMs };
+  const { version, value, metadata, words, vector, ttlMs } = change;
+  return { ...head, version, value, metadata, words, vector: vector && vectorText(vector), ttlMs };
 }
 
 export type ReadPut = Omit<PutChange, "fields">;
 
-const REMOVAL_FIELDS = ["kind", "namespace", "key", "writeKey", "expected"];
-const PUT_FIELDS = [...REMOVAL_FIELDS, "value", "metadata", "words", "vector", "ttlMs"];
+const REMOVAL_FIELDS = ["kind", "namespace", "key", "writeKey", "digest", "expected"];
+const PUT_FIELDS = [...REMOVAL_FIELDS, "version", "value", "metadata", "words", "vector", "ttlMs"];
 
 export function readChange(fields: Fields): ReadPut | Extract<Change, { kind: "remove" }> {
   const kind = fields.oneOf("kind", ["put", "remove"]);
   fields.only(...(kind === "put" ? PUT_FIELDS : REMOVAL_FIELDS));
-  const head = { ...readId(fields), writeKey: fields.text("writeKey"), expected: fields.optionalCount("expected") };
+  const head = {
+    ...readId(fields),
+    writeKey: fields.text("writeKey"),
+    digest: fields.text("digest"),
+    expected: fields.has("expected") ? readVersion(fields, "expected") : undefined,
+  };
   if (kind === "remove") return { kind, ...head };
   const words = fields.optionalObject("words")?.only("text", "label", "before", "after");
   const vector = fields.optionalText("vector");
   return {
     kind,
     ...head,
+    version: fields.text("version"),
     value: fields.text("value"),
     metadata: fields.optionalText("metadata"),
     words: words && readWords(words),
@@ -85,13 +91,18 @@ function readTtl(fields: Fields): PutChange["ttlMs"] {
 }
 
 export function readWriteOutcome(fields: Fields): WriteOutcome {
-  if (!fields.flag("applied"))
-    return { applied: false, index: fields.count("index"), version: fields.count("version") };
+  if (!fields.flag("applied")) {
+    const because = fields.oneOf("because", ["version", "write key"]);
+    return { applied: false, index: fields.count("index"), because, version: readVersion(fields, "version") };
+  }
   return { applied: true, results: fields.objects("results").map(readResult) };
 }
 
+/** `null` for no item. */
+const readVersion = (fields: Fields, name: string): string | null => (fields.isNull(name) ? null : fields.text(name));
+
 const readResult = (fields: Fields): ChangeResult => ({
-  version: fields.count("version"),
+  version: readVersion(fields, "version"),
   createdAt: fields.number("createdAt"),
   updatedAt: fields.number("updatedAt"),
   expiresAt: fields.has("expiresAt") ? fields.number("expiresAt") : undefined,
@@ -108,7 +119,7 @@ export const readItem = (fields: Fields): StoredItem => ({
   ...readId(fields),
   value: fields.text("value"),
   metadata: fields.optionalText("metadata"),
-  version: fields.count("version"),
+  version: fields.text("version"),
   createdAt: fields.number("createdAt"),
   updatedAt: fields.number("updatedAt"),
   expiresAt: fields.has("expiresAt") ? fields.number("expiresAt") : undefined,

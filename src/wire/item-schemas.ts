@@ -55,7 +55,10 @@ const filterWith = (name: string, more: Readonly<Record<string, Schema>> = {}): 
 });
 
 const itemId = { namespace, key: id };
-const change = { ...itemId, writeKey: id };
+const version: Schema = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" };
+const versionOrNone: Schema = { anyOf: [version, { type: "null" }] };
+const change = { ...itemId, writeKey: id, digest: { ...version, description: "Of what the write makes of the item" } };
+const expected = { ...versionOrNone, description: "The version that must be there; null for no item" };
 const scope = { namespace: scopeName, recursive: flag };
 const filter = { filter: ref("Filter") };
 
@@ -90,7 +93,7 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
   ItemId: request(itemId),
   Ids: request({ ids: { ...list(ref("ItemId")), maxItems: MOST_CHANGES } }),
   Item: object(
-    { ...itemId, value: jsonText, version: count, createdAt: time, updatedAt: time },
+    { ...itemId, value: jsonText, version, createdAt: time, updatedAt: time },
     { metadata, expiresAt: time },
   ),
   FoundItems: object({ items: list(object({ found: flag }, { item: ref("Item") })) }),
@@ -103,16 +106,21 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
     },
   }),
   ItemPut: request(
-    { kind: { const: "put" }, ...change, value: jsonText },
     {
-      expected: { ...count, description: "The version that must be there; 0 for no item" },
+      kind: { const: "put" },
+      ...change,
+      version: { ...version, description: "The item's version afterwards: of each write, another one" },
+      value: jsonText,
+    },
+    {
+      expected,
       metadata,
       words: request({ text: words, label: words, before: words, after: words }),
       vector,
       ttlMs: { anyOf: [{ type: "integer", minimum: 1, maximum: LONGEST_TTL_SECONDS * 1000 }, { const: "keep" }] },
     },
   ),
-  ItemRemoval: request({ kind: { const: "remove" }, ...change }, { expected: count }),
+  ItemRemoval: request({ kind: { const: "remove" }, ...change }, { expected }),
   Writes: request({
     changes: {
       ...list({ oneOf: [ref("ItemPut"), ref("ItemRemoval")] }),
@@ -125,9 +133,15 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
   WriteOutcome: object(
     { applied: flag },
     {
-      results: list(object({ version: count, createdAt: time, updatedAt: time, repeated: flag }, { expiresAt: time })),
+      results: list(
+        object({ version: versionOrNone, createdAt: time, updatedAt: time, repeated: flag }, { expiresAt: time }),
+      ),
       index: { ...count, description: "The first change that was refused" },
-      version: { ...count, description: "What is there; 0 for no item" },
+      because: {
+        enum: ["version", "write key"],
+        description: "Another version is there, or the writeKey is another write's",
+      },
+      version: { ...versionOrNone, description: "What is there; null for no item, and where the writeKey is why" },
     },
   ),
   Clear: request({ ...scope, before: time, limit }),

@@ -5,6 +5,7 @@ import { afterAll, describe, test } from "vitest";
 import { sqliteStore } from "../../src/backends/sqlite/index.ts";
 import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testStore } from "../../src/testing/test-store.ts";
+import { copyDatabase } from "../sqlite/copy-database.ts";
 import { servedStore } from "./served-store.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-http-store-"));
@@ -19,11 +20,13 @@ describe.each([undefined, "acme"])("HTTP in front of SQLite, tenant %s", (tenant
     afterAll,
     create: async () => {
       const clock = manualClock();
-      const behind = sqliteStore({ path: join(folder, `${++files}.db`), now: clock.now });
+      const path = join(folder, `${++files}.db`);
+      const behind = sqliteStore({ path, now: clock.now });
       const there = await servedStore(behind, tenant === undefined ? {} : { tenant });
       const subject = there.client();
       await subject.connect();
-      return { subject, reopen: async () => there.client(), clock, cleanup: async () => there[Symbol.asyncDispose]() };
+      const [copy, cleanup] = [() => copyDatabase(path), async () => there[Symbol.asyncDispose]()];
+      return { subject, reopen: async () => there.client(), clock, copy, cleanup };
     },
   });
 });

@@ -35,18 +35,21 @@ const key = fc.oneof({ weight: 6, arbitrary: fc.constantFrom("k", "new", "%") },
 const id = fc.record({ namespace, key });
 const scope = { namespace, recursive: fc.boolean(), limit: fc.constantFrom(0, 1, 50) };
 const writeKey = fc.constantFrom("w1", "w2", "w3");
+const [digest, version] = [fc.constantFrom("d1", "d2"), fc.constantFrom("v1", "v2")];
 
 /** Mostly what a service takes, with names that try to be somebody else's. */
 const attack: fc.Arbitrary<readonly [path: string, body: object]> = fc.oneof(
   fc.tuple(
     fc.constant("write"),
     fc.record({
-      changes: fc.tuple(fc.record({ kind: fc.constant("put"), namespace, key, writeKey, value: fc.constant("1") })),
+      changes: fc.tuple(
+        fc.record({ kind: fc.constant("put"), namespace, key, writeKey, digest, version, value: fc.constant("1") }),
+      ),
     }),
   ),
   fc.tuple(
     fc.constant("remove"),
-    fc.record({ changes: fc.tuple(fc.record({ kind: fc.constant("remove"), namespace, key, writeKey })) }),
+    fc.record({ changes: fc.tuple(fc.record({ kind: fc.constant("remove"), namespace, key, writeKey, digest })) }),
   ),
   fc.tuple(fc.constant("clear"), fc.record({ ...scope, before: fc.constantFrom(0, 1e15) })),
   fc.tuple(fc.constant("read"), fc.record({ ids: fc.array(id, { maxLength: 3 }) })),

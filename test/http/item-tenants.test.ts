@@ -82,7 +82,9 @@ test("vectors of one tenant do not decide how long another's are", async () => {
 
 test("a write key that another tenant used is a write of one's own", async () => {
   const put = (value: string): object => ({
-    changes: [{ kind: "put", namespace: ["keys"], key: "k", writeKey: "taken", value }],
+    changes: [
+      { kind: "put", namespace: ["keys"], key: "k", writeKey: "taken", digest: value, version: `v${value}`, value },
+    ],
   });
   expect((await raw(tokens.a.token, "writeItems", put("1"))).status).toBe(200);
   const answer = await raw(tokens.ab.token, "writeItems", put("2"));
@@ -117,8 +119,8 @@ test("a token does what its scope says: one that adds takes nothing out, and one
   expect(await adding.get(["scoped"], "k")).toBe("kept");
   const mixed = {
     changes: [
-      { kind: "put", namespace: ["scoped"], key: "new", writeKey: "1", value: "1" },
-      { kind: "remove", namespace: ["scoped"], key: "k", writeKey: "2" },
+      { kind: "put", namespace: ["scoped"], key: "new", writeKey: "1", digest: "d", version: "v", value: "1" },
+      { kind: "remove", namespace: ["scoped"], key: "k", writeKey: "2", digest: "d" },
     ],
   };
   expect((await raw(adds.token, "writeItems", mixed)).status).toBe(403);

@@ -11,8 +11,10 @@ const scope = { namespace: [], recursive: true, limit: 5 };
 
 /** The bodies about items, for a tenant whose only item is "kept" in "docs". */
 const ITEM_BODIES: Readonly<Partial<Record<ItemOperation, object>>> = {
-  writeItems: { changes: [{ kind: "put", namespace: ["docs"], key: "new", writeKey: "w1", value: "1" }] },
-  removeItems: { changes: [{ kind: "remove", ...item, writeKey: "w2" }] },
+  writeItems: {
+    changes: [{ kind: "put", namespace: ["docs"], key: "new", writeKey: "w1", digest: "d", version: "v", value: "1" }],
+  },
+  removeItems: { changes: [{ kind: "remove", ...item, writeKey: "w2", digest: "d" }] },
   clearItems: { ...scope, before: 1 },
   readItems: { ids: [item] },
   scanItems: { ...scope, filter: { text: { $exists: true } } },

@@ -2,7 +2,7 @@
 export interface DeclaredBind {
   /** In capitals. */
   readonly name: string;
-  readonly kind: "text" | "number" | "bytes" | "vector" | "out";
+  readonly kind: "text" | "number" | "bytes" | "vector" | "out number" | "out text";
 }
 
 /** What PostgreSQL runs instead, with the names of the binds in the order of its parameters. */
@@ -11,7 +11,16 @@ export interface Rewritten {
   readonly parameters: readonly string[];
 }
 
-const CASTS = { text: "text", number: "numeric", bytes: "bytea", vector: "public.vector", out: "numeric" } as const;
+const CASTS = {
+  text: "text",
+  number: "numeric",
+  bytes: "bytea",
+  vector: "public.vector",
+  "out number": "numeric",
+  "out text": "text",
+} as const;
+
+const isOut = ({ kind }: DeclaredBind): boolean => kind === "out number" || kind === "out text";
 
 /** One statement of ours, not a block. Not a translator: it knows what we write and nothing else. */
 export function rewriteStatement(sql: string, binds: readonly DeclaredBind[]): Rewritten {
@@ -36,14 +45,14 @@ export function rewriteBlock(name: string, sql: string, binds: readonly Declared
   const body = outsideLiterals(sql, (code) =>
     rewritePlsql(rewriteCode(code)).replace(/:(b_\w+)/gi, (_, given: string) => {
       const bind = bindNamed(binds, given);
-      if (bind.kind === "out") return bind.name.toLowerCase();
+      if (isOut(bind)) return bind.name.toLowerCase();
       const bound = `bound_${bind.kind}[${places.get(bind.name)}]`;
       return bind.kind === "vector" ? `${bound}::${CASTS.vector}` : bound;
     }),
   );
   const loops = [...new Set([...sql.matchAll(/\bFOR (\w+) IN \(/g)].map(([, variable]) => `${variable} record;`))];
   const declared = loops.length === 0 ? body : `DECLARE ${loops.join(" ")} ${body}`;
-  const out = binds.filter(({ kind }) => kind === "out").map(({ name }) => `OUT ${name.toLowerCase()} numeric`);
+  const out = binds.filter(isOut).map(({ name, kind }) => `OUT ${name.toLowerCase()} ${CASTS[kind]}`);
   const parameters = [
     "bound_text text[]",
     "bound_number numeric[]",
@@ -125,7 +134,7 @@ const CODE: readonly (readonly [RegExp, string])[] = [
   [/\bSYSTIMESTAMP\b/g, "clock_timestamp()"],
   [/\((\w+) IS JSON\)/g, "(oracle_sys.is_json($1))"],
   [/\bUSER\b/g, "oracle_sys.this_user()"],
-  [/\bSELECT LEVEL - 1, 0 FROM dual CONNECT BY LEVEL <= (\d+)/g, "SELECT n - 1, 0 FROM generate_series(1, $1) n"],
+  [/\bSELECT LEVEL - 1 FROM dual CONNECT BY LEVEL <= (\d+)/g, "SELECT n - 1 FROM generate_series(1, $1) n"],
   // Without an index, which PostgreSQL would use wherever it is in order; and with it.
   [/\bVECTOR_DISTANCE\(([\w.]+), (:\w+), COSINE\) AS/g, "(($1 OPERATOR(public.<=>) $2) + 0) AS"],
   [/\bVECTOR_DISTANCE\(([\w.]+), (:\w+), COSINE\)/g, "($1 OPERATOR(public.<=>) $2)"],

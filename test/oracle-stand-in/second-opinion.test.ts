@@ -10,7 +10,7 @@ const BEYOND_H2 =
 const inH2 = (statement: string): string =>
   statement
     .replace(/\) PCTFREE \d+ INITRANS \d+$/, ")")
-    .replace(/SELECT LEVEL - 1, 0 FROM dual CONNECT BY LEVEL <= (\d+)/, "SELECT x - 1, 0 FROM SYSTEM_RANGE(1, $1)")
+    .replace(/SELECT LEVEL - 1 FROM dual CONNECT BY LEVEL <= (\d+)/, "SELECT x - 1 FROM SYSTEM_RANGE(1, $1)")
     .replaceAll("SYS_EXTRACT_UTC(SYSTIMESTAMP)", "LOCALTIMESTAMP")
     .replace(/FETCH FIRST :\w+ ROWS/g, "FETCH FIRST 10 ROWS")
     .replace(/:b_(?:seq|before|most|bytes|from|to)\b/g, "1")

@@ -103,7 +103,8 @@ export class StandInWire {
       info.bindDir = (isOut ? constants["TNS_BIND_DIR_OUTPUT"] : constants["TNS_BIND_DIR_INPUT"]) ?? 0;
       if (!isOut) continue;
       const value = out[info.bindName.toLowerCase()];
-      info.bindVar.values[0] = value === null || value === undefined ? null : Number(value);
+      const isText = KINDS.get(info.bindVar.type) === "text";
+      info.bindVar.values[0] = value === null || value === undefined ? null : isText ? String(value) : Number(value);
       message.outVariables.push(info.bindVar);
     }
   }
@@ -127,7 +128,9 @@ export class StandInWire {
   }
 
   #bindOf({ bindName, bindVar }: BindInfo): BoundValue {
-    if (bindVar.dir === BIND_OUT) return { name: bindName, kind: "out", value: null };
+    if (bindVar.dir === BIND_OUT) {
+      return { name: bindName, kind: KINDS.get(bindVar.type) === "text" ? "out text" : "out number", value: null };
+    }
     const [given] = bindVar.values;
     const value = given instanceof LobClass ? this.#contentOf(given._locator) : given;
     const kind = KINDS.get(bindVar.type);

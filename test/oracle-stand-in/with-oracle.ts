@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe } from "vitest";
 import type { OracleCheckpointerOptions } from "../../src/backends/oracle/index.ts";
 import { behindProxy } from "../network/outage-proxy.ts";
+import { copyTables } from "../services/copied-tables.ts";
 import { CREATE_VECTOR } from "../services/pgvector.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { dsnOf, type OraclePlace, oraclePlace } from "./oracle-place.ts";
@@ -15,6 +16,7 @@ export interface TestOracle {
     readonly options: OracleCheckpointerOptions;
     readonly outage?: () => Promise<() => Promise<void>>;
     readonly cleanup: () => Promise<void>;
+    readonly copy?: () => Promise<() => Promise<void>>;
   }>;
 }
 
@@ -28,7 +30,9 @@ export async function describeWithOracle(body: (oracle: TestOracle) => void, nee
       options: () => ({ dsn, user, password, tableName: tableName() }),
       overLine: async () => {
         const { url: proxied, ...rest } = await behindProxy(url);
-        return { options: { dsn: dsnOf(proxied), user, password, tableName: tableName() }, ...rest };
+        const own = tableName();
+        const copy = () => copyTables(place.sql, user, `${own}(_|$)`);
+        return { options: { dsn: dsnOf(proxied), user, password, tableName: own }, copy, ...rest };
       },
     });
   }, needs);

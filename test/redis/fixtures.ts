@@ -72,6 +72,16 @@ export async function clearPrefix(admin: Redis, prefix: string): Promise<void> {
   }
 }
 
+/** Copies every key under a prefix; what it returns puts the copies back, as a replica does that was behind and is promoted. */
+export async function copyKeys(admin: Redis, prefix: string): Promise<() => Promise<void>> {
+  const keys = await admin.keys(`${prefix}*`);
+  const kept = await Promise.all(keys.map((key) => admin.dumpBuffer(key)));
+  return async () => {
+    await clearPrefix(admin, prefix);
+    for (const [index, key] of keys.entries()) await admin.restore(key, 0, kept[index] ?? "");
+  };
+}
+
 /** A user with the rights that docs/redis.md names and no others: whoever follows that page has what is needed. */
 export async function makeUser(admin: Redis, url: string, prefix: string): Promise<{ user: string; url: string }> {
   const page = await readFile(new URL("../../docs/redis.md", import.meta.url), "utf8");

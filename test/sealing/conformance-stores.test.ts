@@ -1,7 +1,9 @@
 import { afterAll, test } from "vitest";
-import { InMemoryStore } from "../../src/backends/memory/store.ts";
+import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
 import { sqliteStore } from "../../src/backends/sqlite/store.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
+import { Store } from "../../src/store/store.ts";
+import { RewindableStoreDriver } from "../../src/testing/rewindable-store-driver.ts";
 import { testStore } from "../../src/testing/test-store.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
@@ -11,7 +13,11 @@ testStore({
   name: "memory, sealed",
   test,
   afterAll,
-  create: async () => ({ subject: new InMemoryStore({ sealing: new Sealing({ keyring: shared }) }) }),
+  create: async () => {
+    const driver = new RewindableStoreDriver(() => new MemoryStoreDriver());
+    const open = (): Store => new Store(driver, { sealing: new Sealing({ keyring: shared }) });
+    return { subject: open(), reopen: async () => open(), copy: driver.copy };
+  },
 });
 
 testStore({

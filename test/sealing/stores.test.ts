@@ -100,7 +100,7 @@ describe("a sealed store", () => {
       other: attributed("bob", "lion"),
     });
     expect((await store.list([], { recursive: true })).map(({ key }) => key)).toEqual(["mixed", "other"]);
-    await store.put(["notes"], "owned", { text: "anew" }, { expectedVersion: 0, metadata: { subject: "ada" } });
+    await store.put(["notes"], "owned", { text: "anew" }, { expectedVersion: null, metadata: { subject: "ada" } });
     expect(await store.get(["notes"], "owned")).toEqual({ text: "anew" });
   });
 
@@ -131,7 +131,8 @@ describe("a sealed store", () => {
     const base = { kind: "put", namespace: ["notes"], key: "a", expected: undefined, metadata: undefined } as const;
     const rest = { fields: { value: "{}", metadata: "{}" }, words: undefined, vector: undefined, ttlMs: undefined };
     for (const [index, value] of [b?.value ?? "", '{"text":"plain"}', ...flipped].entries()) {
-      await driver?.write([{ ...base, ...rest, writeKey: `w${index}`, value }]);
+      const names = { writeKey: `w${index}`, digest: "d", version: `v${index}` };
+      await driver?.write([{ ...base, ...rest, ...names, value }]);
       const refusal = { code: "CORRUPT", message: expect.stringContaining('["notes"] "a"') };
       await expect(store.get(["notes"], "a"), value.slice(0, 20)).rejects.toMatchObject(refusal);
     }

@@ -69,7 +69,7 @@ function racingItemHolds(create: () => Promise<{ readonly open: () => Promise<Ba
       "a deletion of one version",
       async (store) => {
         const item = await store.getItem(NAMESPACE, "of ann");
-        await store.delete(NAMESPACE, "of ann", { expectedVersion: item?.version ?? 0 });
+        await store.delete(NAMESPACE, "of ann", { expectedVersion: item?.version ?? null });
       },
     ],
     ["retention", (store) => dataOn(store).applyRetention({ rules: [{ category: "ephemeral", keepLast: 1 }] })],

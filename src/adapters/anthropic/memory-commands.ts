@@ -136,7 +136,7 @@ export class MemoryFiles {
 
   async #createFile(key: string, text: string): Promise<boolean> {
     return this.#unlessConflict(() =>
-      this.#store.put(this.#namespace, key, { text }, { expectedVersion: 0, metadata: this.#metadata }),
+      this.#store.put(this.#namespace, key, { text }, { expectedVersion: null, metadata: this.#metadata }),
     );
   }
 

@@ -1,9 +1,11 @@
 import { afterAll, describe, test } from "vitest";
 import { servedStore } from "../../../test/http/served-store.ts";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
+import { Store } from "../../store/store.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
+import { RewindableStoreDriver } from "../../testing/rewindable-store-driver.ts";
 import { testStore } from "../../testing/test-store.ts";
-import { InMemoryStore } from "../memory/index.ts";
+import { MemoryStoreDriver } from "../memory/store-driver.ts";
 
 describe("HTTP in front of memory", () => {
   testStore({
@@ -12,12 +14,21 @@ describe("HTTP in front of memory", () => {
     afterAll,
     create: async () => {
       const clock = manualClock();
-      const there = await servedStore(new InMemoryStore({ now: clock.now }));
+      const driver = new RewindableStoreDriver(() => new MemoryStoreDriver(clock));
+      const there = await servedStore(new Store(driver));
       const { url, outage, cleanup } = await behindProxy(`http://127.0.0.1:${there.service.port}`);
       const subject = there.client({ baseUrl: url, retry: { attempts: 4, baseDelayMs: 1 } });
       await subject.connect();
       const reopen = async () => there.client({ baseUrl: url });
-      return { subject, reopen, clock, outage, cleanup: () => cleanup().then(() => there[Symbol.asyncDispose]()) };
+      const { copy } = driver;
+      return {
+        subject,
+        reopen,
+        clock,
+        copy,
+        outage,
+        cleanup: () => cleanup().then(() => there[Symbol.asyncDispose]()),
+      };
     },
   });
 });

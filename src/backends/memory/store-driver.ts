@@ -49,13 +49,11 @@ export class MemoryStoreDriver implements StoreDriver {
   readonly name: string = STORE_FACTS.name;
   readonly capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
   readonly #entries = new Map<string, Slot>();
-  readonly #writes = new Map<string, { readonly result: ChangeResult; readonly at: number }>();
+  readonly #writes = new Map<string, { readonly result: ChangeResult; readonly digest: string; readonly at: number }>();
   readonly #now: () => number;
   /** All entries, in the order of their ids. */
   readonly #sorted: Slot[] = [];
   readonly #words = new WordIndex<Slot>();
-  /** The highest version that was removed: a new item starts above it. */
-  #floor = 0;
   #closed = false;
 
   constructor(options: { readonly now?: () => number } = {}) {
@@ -65,16 +63,20 @@ export class MemoryStoreDriver implements StoreDriver {
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
     this.#assertOpen();
     for (const [index, change] of changes.entries()) {
-      if (change.expected === undefined || this.#writes.has(change.writeKey)) continue;
-      const version = this.#live(encodeId(change))?.item.version ?? 0;
-      if (version !== change.expected) return { applied: false, index, version };
+      const known = this.#writes.get(change.writeKey);
+      if (known !== undefined && known.digest !== change.digest) {
+        return { applied: false, index, because: "write key", version: null };
+      }
+      if (change.expected === undefined || known !== undefined) continue;
+      const version = this.#live(encodeId(change))?.item.version ?? null;
+      if (version !== change.expected) return { applied: false, index, because: "version", version };
     }
     const now = this.#now();
     const results = changes.map((change) => {
       const known = this.#writes.get(change.writeKey);
       if (known !== undefined) return { ...known.result, repeated: true };
       const result = change.kind === "put" ? this.#put(change, now) : this.#remove(change, now);
-      this.#writes.set(change.writeKey, { result, at: now });
+      this.#writes.set(change.writeKey, { result, digest: change.digest, at: now });
       return result;
     });
     if (this.#writes.size % WRITES_PER_SWEEP === 0) this.#sweep(now);
@@ -166,12 +168,11 @@ export class MemoryStoreDriver implements StoreDriver {
   }
 
   #put(change: PutChange, now: number): ChangeResult {
-    const { namespace, key, value, metadata, vector, words, ttlMs } = change;
+    const { namespace, key, version, value, metadata, vector, words, ttlMs } = change;
     const id = encodeId(change);
     const before = this.#live(id)?.item;
     if (before === undefined) this.#take(id);
     const expiresAt = ttlMs === "keep" ? before?.expiresAt : ttlMs === undefined ? undefined : now + ttlMs;
-    const version = (before?.version ?? this.#floor) + 1;
     const stamp = { version, createdAt: before?.createdAt ?? now, updatedAt: now, expiresAt };
     const entry: Entry = {
       item: { namespace: Object.freeze([...namespace]), key, value, metadata, ...stamp },
@@ -202,7 +203,7 @@ export class MemoryStoreDriver implements StoreDriver {
     const encoded = encodeId(id);
     const before = this.#live(encoded)?.item;
     this.#take(encoded);
-    const { version = 0, createdAt = now, expiresAt } = before ?? {};
+    const { version = null, createdAt = now, expiresAt } = before ?? {};
     return { version, createdAt, updatedAt: now, expiresAt, repeated: false };
   }
 
@@ -213,7 +214,6 @@ export class MemoryStoreDriver implements StoreDriver {
     this.#entries.delete(id);
     this.#sorted.splice(firstFrom(this.#sorted, id), 1);
     this.#words.delete(slot, slot.entry.words);
-    this.#floor = Math.max(this.#floor, slot.entry.item.version);
   }
 
   #live(id: string): Entry | undefined {

@@ -7,8 +7,8 @@ export type Bind =
   | { readonly number: number | null }
   | { readonly bytes: Uint8Array | null }
   | { readonly vector: Float32Array | null }
-  /** A number that the block returns. */
-  | { readonly out: "number" };
+  /** What the block returns. */
+  | { readonly out: "number" | "text" };
 
 export type Binds = Readonly<Record<string, Bind>>;
 
@@ -17,6 +17,8 @@ export const number = (value: number | null | undefined): Bind => ({ number: val
 export const bytes = (value: Uint8Array | null | undefined): Bind => ({ bytes: value ?? null });
 export const vector = (value: Float32Array | null | undefined): Bind => ({ vector: value ?? null });
 export const OUT_NUMBER: Bind = { out: "number" };
+/** At most 200 bytes. */
+export const OUT_TEXT: Bind = { out: "text" };
 
 /** A block takes up to this many bytes inline. Longer values travel as a temporary LOB. */
 const MOST_BLOCK_BYTES = 32_767;
@@ -39,7 +41,9 @@ export function clientBinds(types: OracleTypes, binds: Binds): Record<string, ob
 }
 
 function clientBind(types: OracleTypes, bind: Bind): object {
-  if ("out" in bind) return { dir: types.BIND_OUT, type: types.DB_TYPE_NUMBER };
+  if ("out" in bind) {
+    return { dir: types.BIND_OUT, type: bind.out === "number" ? types.DB_TYPE_NUMBER : types.DB_TYPE_VARCHAR };
+  }
   if ("number" in bind) return { val: bind.number, type: types.DB_TYPE_NUMBER };
   if ("text" in bind) {
     const isLong = bind.text !== null && Buffer.byteLength(bind.text) > MOST_BLOCK_BYTES;

@@ -43,11 +43,13 @@ const VARIABLES = `  v_now TIMESTAMP(3);
   v_namespace VARCHAR2(1088 BYTE);
   v_key VARCHAR2(1024 BYTE);
   v_write_key VARCHAR2(64 BYTE);
-  v_expected NUMBER;
+  v_digest VARCHAR2(64 BYTE);
+  v_known VARCHAR2(64 BYTE);
+  v_expected VARCHAR2(64 BYTE);
   v_found NUMBER;
   v_repeated NUMBER;
   v_id VARCHAR2(64 BYTE);
-  v_version NUMBER;
+  v_version VARCHAR2(64 BYTE);
   v_created TIMESTAMP(3);
   v_updated TIMESTAMP(3);
   v_expires TIMESTAMP(3);
@@ -65,27 +67,38 @@ const VARIABLES = `  v_now TIMESTAMP(3);
 
 const lock = ({ buckets }: StoreTables): string => `  v_buckets := :b_buckets;
   FOR l IN (SELECT d.bucket FROM JSON_TABLE(v_buckets, '$[*]' COLUMNS (bucket NUMBER PATH '$')) d ORDER BY d.bucket) LOOP
-    SELECT version INTO v_version FROM ${buckets} WHERE bucket = l.bucket FOR UPDATE;
+    SELECT bucket INTO v_bucket FROM ${buckets} WHERE bucket = l.bucket FOR UPDATE;
   END LOOP;`;
 
 const NAMED = "namespace = v_namespace AND key = v_key";
 
 const name = (place: number): string => `  v_namespace := :b_namespace_${place};
   v_key := :b_key_${place};
-  v_write_key := :b_write_key_${place};`;
+  v_write_key := :b_write_key_${place};
+  v_digest := :b_digest_${place};`;
 
 const check = ({ items, recent }: StoreTables, place: number): string => `${name(place)}
   v_expected := :b_expected_${place};
-  IF v_expected IS NOT NULL THEN
-    SELECT COUNT(*) INTO v_repeated FROM ${recent} WHERE write_key = v_write_key;
-    SELECT COALESCE(MAX(version), 0) INTO v_version FROM ${items}
+  SELECT MAX(digest) INTO v_known FROM ${recent} WHERE write_key = v_write_key;
+  IF v_known <> v_digest THEN
+    :b_refused := ${place};
+    :b_version := '${TAKEN_KEY}';
+    RETURN;
+  END IF;
+  IF v_expected IS NOT NULL AND v_known IS NULL THEN
+    SELECT COALESCE(MAX(version), '${NO_ITEM}') INTO v_version FROM ${items}
     WHERE ${NAMED} AND (expires_at IS NULL OR expires_at > v_now);
-    IF v_repeated = 0 AND v_version <> v_expected THEN
+    IF v_version <> v_expected THEN
       :b_refused := ${place};
       :b_version := v_version;
       RETURN;
     END IF;
   END IF;`;
+
+/** In the place of a version; no version has such a character. An empty text is NULL here. */
+export const NO_ITEM = "!";
+/** In the place of the version that is there: the write key is another write's. */
+export const TAKEN_KEY = "!!";
 
 /** Milliseconds since 1970. */
 const ms = (moment: string): string =>
@@ -128,11 +141,11 @@ ${remove(tables)}
     IF v_found = 0 THEN
       v_created := v_now;
       v_expires := NULL;
-      v_version := 0;
+      v_version := NULL;
     END IF;
 ${kind === "put" ? put(tables, place, hasVectors) : `    IF v_found = 1 THEN\n${remove(tables)}\n    END IF;`}
-    INSERT INTO ${tables.recent} (write_key, bucket, version, created_at, updated_at, expires_at)
-    VALUES (v_write_key, v_bucket, v_version, v_created, v_updated, v_expires);
+    INSERT INTO ${tables.recent} (write_key, bucket, digest, version, created_at, updated_at, expires_at)
+    VALUES (v_write_key, v_bucket, v_digest, v_version, v_created, v_updated, v_expires);
   END IF;
   :b_version_${place} := v_version;
   :b_created_${place} := ${ms("v_created")};
@@ -140,9 +153,7 @@ ${kind === "put" ? put(tables, place, hasVectors) : `    IF v_found = 1 THEN\n${
   :b_expires_${place} := ${ms("v_expires")};
   :b_repeated_${place} := v_repeated;`;
 
-/** A later item of this name must not reuse a version of this one. */
-const remove = ({ items, buckets }: StoreTables): string => `      DELETE FROM ${items} WHERE id = v_id;
-      UPDATE ${buckets} SET version = v_version WHERE bucket = v_bucket AND version < v_version;`;
+const remove = ({ items }: StoreTables): string => `      DELETE FROM ${items} WHERE id = v_id;`;
 
 const PUT_VARIABLES = [
   ...[
@@ -161,14 +172,13 @@ const PUT_VARIABLES = [
 const COLUMNS = ["value", "metadata", "lengthy", "unindexed", "word_count", "long_value", "long_metadata"];
 
 /** A vector is assigned from its bind: the block declares no variable of that type. */
-const put = ({ items, words, buckets }: StoreTables, place: number, hasVectors: boolean): string => {
+const put = ({ items, words }: StoreTables, place: number, hasVectors: boolean): string => {
   const embedding = hasVectors ? `, embedding = :b_vector_${place}` : "";
   return `${PUT_VARIABLES.map((each) => `    v_${each} := :b_${each}_${place};`).join("\n")}
     IF v_found = 0 THEN
       v_id := :b_id_${place};
-      SELECT version INTO v_version FROM ${buckets} WHERE bucket = v_bucket;
     END IF;
-    v_version := v_version + 1;
+    v_version := :b_new_version_${place};
     IF v_found = 0 OR v_keeps = 0 THEN
       v_expires := v_now + NUMTODSINTERVAL(v_ttl, 'SECOND');
     END IF;
@@ -190,10 +200,9 @@ const put = ({ items, words, buckets }: StoreTables, place: number, hasVectors: 
 };
 
 /** Deletes a few expired items, and a few write ids that are too old to be retried, of the locked bucket. */
-const tidy = ({ items, buckets, recent }: StoreTables): string => `  FOR e IN (SELECT id, version FROM ${items}
+const tidy = ({ items, recent }: StoreTables): string => `  FOR e IN (SELECT id FROM ${items}
     WHERE bucket = v_bucket AND expires_at <= v_now FETCH FIRST 20 ROWS ONLY) LOOP
     DELETE FROM ${items} WHERE id = e.id;
-    UPDATE ${buckets} SET version = e.version WHERE bucket = v_bucket AND version < e.version;
   END LOOP;
   DELETE FROM ${recent} WHERE write_key IN (SELECT r.write_key FROM ${recent} r
     WHERE r.bucket = v_bucket AND r.updated_at < v_now - NUMTODSINTERVAL(:b_remembered, 'SECOND') FETCH FIRST 20 ROWS ONLY);`;

@@ -233,7 +233,7 @@ function toItem(row: Row): StoredItem {
     key: textIn(row, "KEY") ?? "",
     value,
     metadata: textIn(row, "METADATA") ?? textIn(row, "LONG_METADATA"),
-    version: Number(row["VERSION"]),
+    version: textIn(row, "VERSION") ?? "",
     createdAt: Date.parse(textIn(row, "CREATED_AT") ?? ""),
     updatedAt: Date.parse(textIn(row, "UPDATED_AT") ?? ""),
     expiresAt: row["EXPIRES_AT"] == null ? undefined : Date.parse(textIn(row, "EXPIRES_AT") ?? ""),

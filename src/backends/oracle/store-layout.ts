@@ -13,7 +13,7 @@ import { assertTableName } from "./names.ts";
  *   namespace, key                               PRIMARY KEY; each segment of a namespace ends with U+001F
  *   id                 VARCHAR2                  made when the item is, for LOCUS_STORE_WORDS
  *   bucket             NUMBER                    by the name of the item: which row of LOCUS_STORE_BUCKETS its writers lock
- *   version            NUMBER
+ *   version            VARCHAR2                  names the write that made it
  *   created_at, updated_at, expires_at  TIMESTAMP    NULL: it never ends. Past its end, an item is invisible
  *   value, metadata    VARCHAR2                  JSON, exactly as it was given; NULL where it is long
  *   long_value, long_metadata  CLOB
@@ -28,11 +28,10 @@ import { assertTableName } from "./names.ts";
  *
  * LOCUS_STORE_BUCKETS  writers of a bucket's items lock its row, because an item that does not exist has no row to lock
  *   bucket                                       PRIMARY KEY
- *   version            NUMBER                    the highest version that was removed from the bucket
  *
  * LOCUS_STORE_RECENT   the writes of the last minutes, so that a retry is recognised
  *   write_key                                    PRIMARY KEY
- *   bucket, version, created_at, updated_at, expires_at
+ *   bucket, digest, version (NULL: there was nothing to remove), created_at, updated_at, expires_at
  *
  * LOCUS_STORE_SCHEMA   the version of each part
  */

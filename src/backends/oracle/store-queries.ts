@@ -174,20 +174,17 @@ export const clearBlock = ({ items, buckets }: StoreTables, scope: ClearedScope)
   v_most NUMBER := :b_most;
   v_now TIMESTAMP(3);
   v_count NUMBER := 0;
-  v_highest NUMBER := 0;
+  v_bucket NUMBER;
 BEGIN
   FOR place IN 0 .. ${BUCKETS - 1} LOOP
-    SELECT version INTO v_highest FROM ${buckets} WHERE bucket = place FOR UPDATE;
+    SELECT bucket INTO v_bucket FROM ${buckets} WHERE bucket = place FOR UPDATE;
   END LOOP;
-  v_highest := 0;
   v_now := ${NOW};
-  FOR victim IN (SELECT i.id, i.version FROM ${items} i
+  FOR victim IN (SELECT i.id FROM ${items} i
     WHERE ${CLEARED[scope]} AND i.updated_at <= v_written AND (i.expires_at IS NULL OR i.expires_at > v_now)) LOOP
     EXIT WHEN v_count >= v_most;
     DELETE FROM ${items} WHERE id = victim.id;
     v_count := v_count + 1;
-    v_highest := GREATEST(v_highest, victim.version);
   END LOOP;
-  UPDATE ${buckets} SET version = v_highest WHERE version < v_highest;
   :b_count := v_count;
 END;`;

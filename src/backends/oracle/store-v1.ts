@@ -7,7 +7,7 @@ export const storeV1 = ({ items, words, buckets, recent }: StoreTables): readonl
   key VARCHAR2(1024 BYTE) NOT NULL,
   id VARCHAR2(64 BYTE) NOT NULL UNIQUE,
   bucket NUMBER(4) NOT NULL,
-  version NUMBER(16) NOT NULL,
+  version VARCHAR2(64 BYTE) NOT NULL,
   created_at TIMESTAMP(3) NOT NULL,
   updated_at TIMESTAMP(3) NOT NULL,
   expires_at TIMESTAMP(3),
@@ -28,12 +28,13 @@ export const storeV1 = ({ items, words, buckets, recent }: StoreTables): readonl
   PRIMARY KEY (item, word)
 )`,
   `CREATE INDEX ${words}_BY_WORD ON ${words} (word, item, weight)`,
-  `CREATE TABLE ${buckets} (bucket NUMBER(4) NOT NULL PRIMARY KEY, version NUMBER(16) NOT NULL) PCTFREE 20 INITRANS 64`,
-  `INSERT INTO ${buckets} (bucket, version) SELECT LEVEL - 1, 0 FROM dual CONNECT BY LEVEL <= 64`,
+  `CREATE TABLE ${buckets} (bucket NUMBER(4) NOT NULL PRIMARY KEY) PCTFREE 20 INITRANS 64`,
+  `INSERT INTO ${buckets} (bucket) SELECT LEVEL - 1 FROM dual CONNECT BY LEVEL <= 64`,
   `CREATE TABLE ${recent} (
   write_key VARCHAR2(64 BYTE) NOT NULL PRIMARY KEY,
   bucket NUMBER(4) NOT NULL,
-  version NUMBER(16) NOT NULL,
+  digest VARCHAR2(64 BYTE) NOT NULL,
+  version VARCHAR2(64 BYTE),
   created_at TIMESTAMP(3) NOT NULL,
   updated_at TIMESTAMP(3) NOT NULL,
   expires_at TIMESTAMP(3)
@@ -52,8 +53,8 @@ export const storeColumnsV1 = ({
     ...["LENGTHY", "UNINDEXED", "WORD_COUNT", "LONG_VALUE", "LONG_METADATA"],
   ],
   [words]: ["ITEM", "WORD", "WEIGHT"],
-  [buckets]: ["BUCKET", "VERSION"],
-  [recent]: ["WRITE_KEY", "BUCKET", "VERSION", "CREATED_AT", "UPDATED_AT", "EXPIRES_AT"],
+  [buckets]: ["BUCKET"],
+  [recent]: ["WRITE_KEY", "BUCKET", "DIGEST", "VERSION", "CREATED_AT", "UPDATED_AT", "EXPIRES_AT"],
 });
 
 export const storeGrantsV1 = ({ items, words, buckets, recent }: StoreTables, role: string): readonly string[] =>

@@ -5,13 +5,14 @@ import {
   type Change,
   type ChangeResult,
   type PutChange,
+  type RefusedWrite,
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
 } from "../../store/store-driver.ts";
 import type { Answer, Asking } from "./ask.ts";
-import { type Binds, number, OUT_NUMBER, text, vector } from "./binds.ts";
+import { type Binds, number, OUT_NUMBER, OUT_TEXT, text, vector } from "./binds.ts";
 import { SHORT_TEXT_BYTES } from "./layout.ts";
-import { type WriteShape, writeBlock } from "./store-block.ts";
+import { NO_ITEM, TAKEN_KEY, type WriteShape, writeBlock } from "./store-block.ts";
 import { isUnindexableItem } from "./store-conditions.ts";
 import { bucketOf, type StoreTables } from "./store-layout.ts";
 
@@ -44,13 +45,18 @@ export async function writeChanges(
       const { out } = await asking.ask(writeBlock(tables, shape), bindsOf(shape, changes, chunk), commits);
       const refused = Number(out["b_refused"]);
       if (refused > 0) {
-        return { applied: false, index: index * MOST_IN_BLOCK + refused - 1, version: Number(out["b_version"]) };
+        return refusedAt(index * MOST_IN_BLOCK + refused - 1, String(out["b_version"]));
       }
       if (shape.applies) results.push(...chunk.map((_, at) => resultOf(out, at + 1)));
     }
   }
   return { applied: true, results };
 }
+
+const refusedAt = (index: number, version: string): RefusedWrite =>
+  version === TAKEN_KEY
+    ? { applied: false, index, because: "write key", version: null }
+    : { applied: false, index, because: "version", version: version === NO_ITEM ? null : version };
 
 const chunksOf = (changes: readonly Change[]): readonly (readonly Change[])[] =>
   Array.from({ length: Math.ceil(changes.length / MOST_IN_BLOCK) }, (_, index) =>
@@ -60,29 +66,32 @@ const chunksOf = (changes: readonly Change[]): readonly (readonly Change[])[] =>
 function bindsOf(shape: WriteShape, all: readonly Change[], chunk: readonly Change[]): Binds {
   const each = chunk.map((change, index) => ({
     ...nameBinds(change, index + 1),
-    ...(shape.checks && { [`b_expected_${index + 1}`]: number(change.expected) }),
+    ...(shape.checks && { [`b_expected_${index + 1}`]: text(change.expected === null ? NO_ITEM : change.expected) }),
     ...(shape.applies && applyBinds(change, index + 1, shape.hasVectors)),
   }));
   return Object.assign(
     { b_refused: OUT_NUMBER },
-    shape.checks && { b_version: OUT_NUMBER },
+    shape.checks && { b_version: OUT_TEXT },
     shape.locks && { b_buckets: text(JSON.stringify([...new Set(all.map(bucketOf))])) },
     shape.applies && { b_remembered: number(WRITES_REMEMBERED_MS / 1000) },
     ...each,
   ) as Binds;
 }
 
-const nameBinds = ({ namespace, key, writeKey }: Change, place: number): Binds => ({
+const nameBinds = ({ namespace, key, writeKey, digest }: Change, place: number): Binds => ({
   [`b_namespace_${place}`]: text(encodeNamespace(namespace)),
   [`b_key_${place}`]: text(key),
   [`b_write_key_${place}`]: text(writeKey),
+  [`b_digest_${place}`]: text(digest),
 });
 
 const RESULTS = ["version", "created", "updated", "expires", "repeated"] as const;
 
 const applyBinds = (change: Change, place: number, hasVectors: boolean): Binds => ({
   [`b_bucket_${place}`]: number(bucketOf(change)),
-  ...Object.fromEntries(RESULTS.map((result) => [`b_${result}_${place}`, OUT_NUMBER])),
+  ...Object.fromEntries(
+    RESULTS.map((result) => [`b_${result}_${place}`, result === "version" ? OUT_TEXT : OUT_NUMBER]),
+  ),
   ...(change.kind === "put" && putBinds(change, place, hasVectors)),
 });
 
@@ -92,6 +101,7 @@ function putBinds(change: PutChange, place: number, hasVectors: boolean): Binds 
   const { counts, length } = words === undefined ? { counts: new Map<string, number>(), length: 0 } : countWords(words);
   return {
     [`b_id_${place}`]: text(newId()),
+    [`b_new_version_${place}`]: text(change.version),
     [`b_ttl_${place}`]: number(typeof ttlMs === "number" ? ttlMs / 1000 : null),
     [`b_keeps_${place}`]: number(ttlMs === "keep" ? 1 : 0),
     [`b_value_${place}`]: text(isLongValue ? null : value),
@@ -124,7 +134,7 @@ function storedCounts(counts: ReadonlyMap<string, number>): readonly (readonly [
 function resultOf(out: Answer["out"], place: number): ChangeResult {
   const [version, createdAt, updatedAt, expires, repeated] = RESULTS.map((result) => out[`b_${result}_${place}`]);
   return {
-    version: Number(version),
+    version: typeof version === "string" ? version : null,
     createdAt: Math.round(Number(createdAt)),
     updatedAt: Math.round(Number(updatedAt)),
     expiresAt: typeof expires === "number" ? Math.round(expires) : undefined,

@@ -48,7 +48,6 @@ import { assertNames } from "./names.ts";
  *   words       tsvector                 a weight for each class of words; NULL: not indexed
  * <schema>.<prefix>item_vectors item, dims, vector real[]; deleted with its item. pgvector is not needed to keep one
  * <schema>.<prefix>item_writes  the writes of the last ten minutes and what they answered: a repeated one is recognised
- * <schema>.<prefix>item_floor   one row: the highest version that was taken out; new items start above it
  * <schema>.<prefix>write_items  the function that writes
  * <prefix>items_hnsw_<dims>     pgvector's index of the vectors of one length, where it was asked for
  *
@@ -77,7 +76,6 @@ export interface TableNames {
   readonly items: string;
   readonly itemVectors: string;
   readonly itemWrites: string;
-  readonly itemFloor: string;
   readonly writeItems: string;
   /** The channel of notifications. */
   readonly channel: string;
@@ -107,7 +105,6 @@ export function tableNames(schema: string, prefix: string): TableNames {
     items: named("items"),
     itemVectors: named("item_vectors"),
     itemWrites: named("item_writes"),
-    itemFloor: named("item_floor"),
     writeItems: named("write_items"),
     channel: `holdfast_${createHash("sha256").update(`${schema}.${prefix}`).digest("hex").slice(0, 32)}`,
     prefix,

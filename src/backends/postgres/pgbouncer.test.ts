@@ -81,7 +81,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     expect((await store.searchByEmbedding(["n"], { query: [1, 19], limit: 1 }))[0]?.key).toBe("19");
     await Promise.all(Array.from({ length: 5 }, () => store.update<number>(["c"], "n", (n = 0) => n + 1)));
     expect(await store.get(["c"], "n")).toBe(5);
-    await expect(store.put(["c"], "n", 0, { expectedVersion: 1 })).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(store.put(["c"], "n", 0, { expectedVersion: null })).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await store.clearNamespace(["n"])).toBe(20);
     await store.close();
   });

@@ -77,7 +77,8 @@ export class PostgresStoreDriver implements FullStoreDriver {
     const rows = await this.#ask(writeSql(this.#names.writeItems), writeValues(changes));
     const refused = rows.find((row) => row["applied"] === "f");
     if (refused === undefined) return { applied: true, results: rows.map(toResult) };
-    return { applied: false, index: Number(refused["change"]) - 1, version: Number(refused["r_version"]) };
+    const because = refused["repeated"] === "t" ? "write key" : "version";
+    return { applied: false, index: Number(refused["change"]) - 1, because, version: refused["r_version"] ?? null };
   }
 
   async read(ids: readonly ItemId[]): Promise<readonly (StoredItem | undefined)[]> {
@@ -123,15 +124,13 @@ export class PostgresStoreDriver implements FullStoreDriver {
   }
 
   async clear(scope: Omit<Scope, "condition">, options: { before: number; limit: number }): Promise<number> {
-    const { items, itemFloor } = this.#names;
+    const { items } = this.#names;
     const values = new Values();
     const inside = scopeSql({ ...scope, condition: undefined }, values);
     const sql = `WITH old AS (
         SELECT i.id FROM ${items} i WHERE ${inside} AND i.updated_at <= ${values.add(options.before, "bigint")}
         ORDER BY i.id LIMIT ${values.add(options.limit, "bigint")} FOR UPDATE),
-      gone AS (DELETE FROM ${items} WHERE id IN (SELECT id FROM old) RETURNING version),
-      raised AS (UPDATE ${itemFloor} SET version = (SELECT max(version) FROM gone)
-        WHERE version < (SELECT max(version) FROM gone))
+      gone AS (DELETE FROM ${items} WHERE id IN (SELECT id FROM old) RETURNING id)
       SELECT count(*) AS n FROM gone`;
     const [row] = await this.#ask(sql, values.list);
     return Number(row?.["n"]);

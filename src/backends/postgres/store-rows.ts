@@ -22,14 +22,14 @@ export const toItem = (row: TextRow): StoredItem => ({
   key: row["key"] ?? "",
   value: row["value"] ?? "",
   metadata: row["metadata"] ?? undefined,
-  version: Number(row["version"]),
+  version: row["version"] ?? "",
   createdAt: Number(row["created_at"]),
   updatedAt: Number(row["updated_at"]),
   expiresAt: orUndefined(row["expires_at"]),
 });
 
 export const toResult = (row: TextRow): ChangeResult => ({
-  version: Number(row["r_version"]),
+  version: row["r_version"] ?? null,
   createdAt: Number(row["r_created_at"]),
   updatedAt: Number(row["r_updated_at"]),
   expiresAt: orUndefined(row["r_expires_at"]),
@@ -44,7 +44,9 @@ const PARAMETERS: Readonly<Record<string, (changes: readonly Change[]) => unknow
   namespaces: (changes) => changes.map(({ namespace }) => encodeNamespace(namespace)),
   keys: (changes) => changes.map(({ key }) => key),
   write_keys: (changes) => changes.map(({ writeKey }) => writeKey),
-  expected: (changes) => changes.map(({ expected }) => expected ?? null),
+  digests: (changes) => changes.map(({ digest }) => digest),
+  expected: (changes) => changes.map(({ expected }) => (expected === undefined ? null : (expected ?? ""))),
+  versions: column(({ version }) => version),
   values: column(({ value }) => value),
   metadatas: column(({ metadata }) => metadata ?? null),
   value_fields: column(({ fields }) => fields.value),

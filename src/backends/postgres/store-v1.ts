@@ -14,28 +14,28 @@ export const storeV1 = (names: TableNames): readonly string[] => [...firstTables
 
 /** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function storeGrantsV1(names: TableNames, role: string): readonly string[] {
-  const { items, itemVectors, itemWrites, itemFloor, writeItems } = names;
+  const { items, itemVectors, itemWrites, writeItems } = names;
   return [
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${items}, ${itemVectors}, ${itemWrites}, ${itemFloor} TO ${role}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${items}, ${itemVectors}, ${itemWrites} TO ${role}`,
     `GRANT EXECUTE ON FUNCTION ${writeItems} (${CHANGES}) TO ${role}`,
   ];
 }
 
-/** One array per field of a change. Callers use named parameters. */
+/** One array per field of a change; an expected version is NULL for any, and empty for no item. Callers use named parameters. */
 const CHANGES = `
-    p_kinds text[], p_namespaces text[], p_keys text[], p_write_keys text[], p_expected bigint[], p_values text[],
-    p_metadatas text[], p_value_fields text[], p_metadata_fields text[], p_words text[], p_vectors text[],
+    p_kinds text[], p_namespaces text[], p_keys text[], p_write_keys text[], p_digests text[], p_expected text[],
+    p_versions text[], p_values text[], p_metadatas text[], p_value_fields text[], p_metadata_fields text[], p_words text[], p_vectors text[],
     p_ttls double precision[], p_keeps boolean[], p_remembered_ms bigint`;
 
 const NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-function firstTables({ items, itemVectors, itemWrites, itemFloor, prefix }: TableNames): readonly string[] {
+function firstTables({ items, itemVectors, itemWrites, prefix }: TableNames): readonly string[] {
   return [
     `CREATE TABLE ${items} (
        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
        namespace text COLLATE "C" NOT NULL,
        key text COLLATE "C" NOT NULL,
-       version bigint NOT NULL,
+       version text COLLATE "C" NOT NULL,
        created_at bigint NOT NULL,
        updated_at bigint NOT NULL,
        expires_at bigint,
@@ -57,26 +57,24 @@ function firstTables({ items, itemVectors, itemWrites, itemFloor, prefix }: Tabl
      )`,
     `CREATE TABLE ${itemWrites} (
        write_key text COLLATE "C" PRIMARY KEY,
-       version bigint NOT NULL,
+       digest text COLLATE "C" NOT NULL,
+       version text COLLATE "C",
        created_at bigint NOT NULL,
        updated_at bigint NOT NULL,
        expires_at bigint
      )`,
     `CREATE INDEX "${prefix}item_writes_by_time" ON ${itemWrites} (updated_at)`,
-    `CREATE TABLE ${itemFloor} (id integer PRIMARY KEY CHECK (id = 1), version bigint NOT NULL)`,
-    `INSERT INTO ${itemFloor} (id, version) VALUES (1, 0)`,
   ];
 }
 
-/** Returns a row for each change; or one row that says which change was refused, and what is stored instead. */
-function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloor }: TableNames): string {
+/** Returns a row for each change; or one row that says which change was refused: repeated where its write key is another write's, else what is stored instead. */
+function createWriteItems({ writeItems, items, itemVectors, itemWrites }: TableNames): string {
   return `CREATE FUNCTION ${writeItems} (${CHANGES})
-    RETURNS TABLE (change integer, applied boolean, repeated boolean, r_version bigint, r_created_at bigint,
+    RETURNS TABLE (change integer, applied boolean, repeated boolean, r_version text, r_created_at bigint,
       r_updated_at bigint, r_expires_at bigint) LANGUAGE plpgsql AS $body$
     DECLARE
       lock_key bigint;
       now_ms bigint;
-      highest bigint := 0;
       found_item ${items}%ROWTYPE;
       is_there boolean;
       known ${itemWrites}%ROWTYPE;
@@ -96,7 +94,7 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloo
           PERFORM pg_advisory_xact_lock(lock_key);
         END LOOP;
       END IF;
-      -- The rows in the order of clear(), which takes none of the locks above, and the floor only behind all of them.
+      -- The rows in the order of clear(), which takes none of the locks above.
       IF cardinality(p_keys) > 1 THEN
         PERFORM FROM ${items} i WHERE i.id = ANY (ARRAY(
             SELECT (SELECT e.id FROM ${items} e WHERE e.namespace = n.namespace AND e.key = n.key)
@@ -105,13 +103,18 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloo
       END IF;
       now_ms := ${NOW};
       FOR at IN 1 .. cardinality(p_keys) LOOP
-        is_repeated[at] := EXISTS (SELECT FROM ${itemWrites} w WHERE w.write_key = p_write_keys[at]);
+        SELECT * INTO known FROM ${itemWrites} w WHERE w.write_key = p_write_keys[at];
+        is_repeated[at] := FOUND;
+        IF is_repeated[at] AND known.digest <> p_digests[at] THEN
+          RETURN QUERY SELECT at, false, true, NULL::text, 0::bigint, 0::bigint, NULL::bigint;
+          RETURN;
+        END IF;
         CONTINUE WHEN p_expected[at] IS NULL OR is_repeated[at];
         SELECT * INTO found_item FROM ${items} i
           WHERE i.namespace = p_namespaces[at] AND i.key = p_keys[at]
             AND (i.expires_at IS NULL OR i.expires_at > now_ms) FOR UPDATE;
-        IF coalesce(found_item.version, 0) <> p_expected[at] THEN
-          RETURN QUERY SELECT at, false, false, coalesce(found_item.version, 0), 0::bigint, 0::bigint, NULL::bigint;
+        IF coalesce(found_item.version, '') <> p_expected[at] THEN
+          RETURN QUERY SELECT at, false, false, found_item.version, 0::bigint, 0::bigint, NULL::bigint;
           RETURN;
         END IF;
       END LOOP;
@@ -125,21 +128,20 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloo
         is_there := FOUND;
         IF is_there AND found_item.expires_at <= now_ms THEN
           DELETE FROM ${items} i WHERE i.id = found_item.id;
-          UPDATE ${itemFloor} f SET version = found_item.version WHERE f.version < found_item.version;
           is_there := false;
         END IF;
         known.write_key := p_write_keys[at];
+        known.digest := p_digests[at];
         known.updated_at := now_ms;
         known.created_at := CASE WHEN is_there THEN found_item.created_at ELSE now_ms END;
         IF p_kinds[at] = 'remove' THEN
-          known.version := CASE WHEN is_there THEN found_item.version ELSE 0 END;
+          known.version := CASE WHEN is_there THEN found_item.version END;
           known.expires_at := CASE WHEN is_there THEN found_item.expires_at END;
           IF is_there THEN
             DELETE FROM ${items} i WHERE i.id = found_item.id;
-            highest := greatest(highest, found_item.version);
           END IF;
         ELSE
-          known.version := 1 + CASE WHEN is_there THEN found_item.version ELSE (SELECT f.version FROM ${itemFloor} f) END;
+          known.version := p_versions[at];
           known.expires_at := CASE WHEN p_keeps[at] AND is_there THEN found_item.expires_at
             ELSE now_ms + p_ttls[at]::bigint END;
           IF is_there THEN
@@ -164,14 +166,10 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloo
         RETURN QUERY SELECT at, true, false, known.version, known.created_at, known.updated_at, known.expires_at;
       END LOOP;
       -- A few of the items that ended and of the writes that nobody can repeat any more.
-      WITH ended AS (
-        DELETE FROM ${items} i WHERE i.id IN (
-          SELECT e.id FROM ${items} e WHERE e.expires_at <= now_ms ORDER BY e.expires_at LIMIT 20 FOR UPDATE SKIP LOCKED)
-        RETURNING i.version)
-      SELECT greatest(highest, coalesce(max(e.version), 0)) INTO highest FROM ended e;
+      DELETE FROM ${items} i WHERE i.id IN (
+        SELECT e.id FROM ${items} e WHERE e.expires_at <= now_ms ORDER BY e.expires_at LIMIT 20 FOR UPDATE SKIP LOCKED);
       DELETE FROM ${itemWrites} w WHERE w.write_key IN (
         SELECT o.write_key FROM ${itemWrites} o WHERE o.updated_at < now_ms - p_remembered_ms
         ORDER BY o.updated_at LIMIT 20 FOR UPDATE SKIP LOCKED);
-      UPDATE ${itemFloor} f SET version = highest WHERE f.version < highest;
     END $body$`;
 }

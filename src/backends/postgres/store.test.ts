@@ -1,5 +1,6 @@
 import { afterAll, test } from "vitest";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
+import { copyTables } from "../../../test/services/copied-tables.ts";
 import { CREATE_VECTOR } from "../../../test/services/pgvector.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -21,7 +22,8 @@ for (const service of ["postgres", "pgvector"] as const) {
         const { url: dsn, ...rest } = await behindProxy(url);
         const tablePrefix = prefix();
         const open = (): Store => postgresqlStore({ dsn, schema, tablePrefix });
-        return { subject: open(), reopen: async () => open(), ...rest };
+        const copy = () => copyTables(sql, schema, `${tablePrefix}item`);
+        return { subject: open(), reopen: async () => open(), copy, ...rest };
       },
     });
   });

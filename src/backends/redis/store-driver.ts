@@ -36,6 +36,7 @@ import {
   decodeRecord,
   encodeChange,
   lexBounds,
+  NO_ITEM,
   openVector,
   type Record,
   resultOf,
@@ -87,7 +88,10 @@ export class RedisStoreDriver implements FullStoreDriver {
     const args = [String(WRITES_REMEMBERED_MS), ...changes.flatMap(encodeChange)];
     const [word, ...rest] = asReply(await this.#run(WRITE_ITEMS, args)) ?? [];
     if (asText(word) === "refused") {
-      return { applied: false, index: Number(asText(rest[0])), version: Number(asText(rest[1])) };
+      const [index, because, version] = rest.map(asText);
+      return because === "version"
+        ? { applied: false, index: Number(index), because, version: version === NO_ITEM ? null : (version ?? null) }
+        : { applied: false, index: Number(index), because: "write key", version: null };
     }
     const results = changes.map((_, at) => resultOf(asText(rest[2 * at + 1]), asText(rest[2 * at]) === "1"));
     return { applied: true, results };

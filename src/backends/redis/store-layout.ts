@@ -9,17 +9,15 @@ import type { Argument } from "./port.ts";
  * <prefix>{store}:items    hash: id → record. One hash for all, because scripts name every key that they touch
  * <prefix>{store}:ids      sorted set of ids, all with the score 0: in the order of their bytes a range is what is below a namespace
  * <prefix>{store}:vectors  hash: name of a vector → the end of the item (8 bytes), then 4 bytes per number
- * <prefix>{store}:vids     sorted set of the names of vectors: <id> 02 <version of the item>.<hash of the write key>. Every put
- *                          makes another name, also where a server lost its last writes and counts versions again
+ * <prefix>{store}:vids     sorted set of the names of vectors: <id> 02 <version of the item>
  * <prefix>{store}:words    sorted set of <word> 01 <id> 02 <weight of the word in the item>/<words of the item>
  * <prefix>{store}:ends     sorted set of ids by the time at which their items end
- * <prefix>{store}:writes   hash: write key → what it answered. Those of the last ten minutes
+ * <prefix>{store}:writes   hash: write key → "<digest> " and what it answered. Those of the last ten minutes
  * <prefix>{store}:written  sorted set of write keys by time
- * <prefix>{store}:floor    hash with one field, "version": the highest version that was taken out; new items start above it
  *
  * The braces put all of them on one node of a cluster, so that every write is one script.
  *
- * A record is a line of numbers, then texts one behind the other:
+ * A record is a line, then texts one behind the other:
  *   version created updated end(0: none) bytes-of-value bytes-of-metadata(-1: none) bytes-of-value-fields bytes-of-metadata-fields \n
  *   value metadata value-fields(empty: the same) metadata-fields(empty: the same) words, each "<word> <weight>/<length>\n"
  */
@@ -28,7 +26,7 @@ export interface StoreKeys {
   readonly all: readonly string[];
 }
 
-const KEYS = ["items", "ids", "vectors", "vids", "words", "ends", "writes", "written", "floor"];
+const KEYS = ["items", "ids", "vectors", "vids", "words", "ends", "writes", "written"];
 
 export function storeKeys(prefix: string): StoreKeys {
   assertPrefix(prefix);
@@ -37,12 +35,12 @@ export function storeKeys(prefix: string): StoreKeys {
 
 /** The arguments of one change for the script that writes. */
 export function encodeChange(change: Change): readonly Argument[] {
-  const { kind, writeKey, expected } = change;
-  const head = [kind, encodeId(change), writeKey, expected === undefined ? "" : String(expected)];
-  if (change.kind === "remove") return [...head, "", "", ""];
+  const { kind, writeKey, digest, expected } = change;
+  const head = [kind, encodeId(change), writeKey, digest, expected === undefined ? "" : (expected ?? NO_ITEM)];
+  if (change.kind === "remove") return [...head, "", "", "", ""];
   const { vector, ttlMs } = change;
   const bytes = vector === undefined ? "" : Buffer.from(vectorToBytes(vector));
-  return [...head, encodeBody(change), bytes, ttlMs === undefined ? "" : String(ttlMs)];
+  return [...head, change.version, encodeBody(change), bytes, ttlMs === undefined ? "" : String(ttlMs)];
 }
 
 /** The bytes of a vector as one of its own, and the expiry of its item. */
@@ -57,7 +55,7 @@ const VERSION = "\u0002";
 export const idOfVector = (name: string): string => name.slice(0, name.indexOf(VERSION));
 
 /** The version with which the vector was put. */
-export const versionOfVector = (name: string): number => Number.parseInt(name.slice(name.indexOf(VERSION) + 1), 10);
+export const versionOfVector = (name: string): string => name.slice(name.indexOf(VERSION) + 1);
 
 /** A name that no vector has: whoever asks for it is given the vector that the item has now. */
 export const anyVectorOf = (id: string): string => id + VERSION;
@@ -86,7 +84,10 @@ export interface Record {
 }
 
 /** No item has it: what a damaged one is given. */
-export const UNKNOWN_VERSION = 0;
+export const UNKNOWN_VERSION = "";
+
+/** In the place of a version: there is no item. No version has such a character. */
+export const NO_ITEM = "!";
 
 const UNREADABLE: Omit<StoredItem, keyof ItemId> = {
   value: "",
@@ -97,7 +98,7 @@ const UNREADABLE: Omit<StoredItem, keyof ItemId> = {
   expiresAt: undefined,
 };
 
-const LINE = /^(\d+) (\d+) (\d+) (\d+) (\d+) (-?\d+) (\d+) (\d+)\n/;
+const LINE = /^([\w-]+) (\d+) (\d+) (\d+) (\d+) (-?\d+) (\d+) (\d+)\n/;
 
 /** A damaged one is an item whose value cannot be read: whoever looks at several names it and goes on. */
 export function decodeRecord(id: string, bytes: Buffer): Record {
@@ -114,7 +115,7 @@ export function decodeRecord(id: string, bytes: Buffer): Record {
     ...decodeId(id),
     value,
     metadata: lengths[1] === "-1" ? undefined : metadata,
-    version: Number(version),
+    version: version ?? UNKNOWN_VERSION,
     createdAt: Number(created),
     updatedAt: Number(updated),
     expiresAt: end === "0" ? undefined : Number(end),
@@ -131,9 +132,10 @@ export function decodeRecord(id: string, bytes: Buffer): Record {
 
 /** "version created updated end", as the script returns it. */
 export function resultOf(text: string, repeated: boolean): ChangeResult {
-  const [version, createdAt, updatedAt, end] = text.split(" ").map(Number);
+  const [version = NO_ITEM, ...times] = text.split(" ");
+  const [createdAt, updatedAt, end] = times.map(Number);
   return {
-    version: version ?? 0,
+    version: version === NO_ITEM ? null : version,
     createdAt: createdAt ?? 0,
     updatedAt: updatedAt ?? 0,
     expiresAt: end === 0 ? undefined : end,

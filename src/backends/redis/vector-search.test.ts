@@ -127,21 +127,4 @@ await describeWithService("redis", (url) => {
     for (const each of [store, other]) await each.close();
     await clearPrefix(admin, prefix);
   });
-
-  test("a vector that was put after the server lost its last writes is found, though its version was seen before", async () => {
-    const prefix = freshPrefix();
-    const [store, other] = [redisStore({ url, prefix }), redisStore({ url, prefix })];
-    await store.putWithEmbedding(NS, "steady", 1, at(50));
-    await store.putWithEmbedding(NS, "moved", 1, at(90));
-    const keys = await admin.keys(`${prefix}*`);
-    const kept = await Promise.all(keys.map((key) => admin.dumpBuffer(key)));
-    const { version } = await other.putWithEmbedding(NS, "moved", 2, at(150));
-    const nearest = async () => (await store.searchByEmbedding(NS, { query: at(10), limit: 1 }))[0]?.key;
-    expect(await nearest()).toBe("steady");
-    for (const [index, key] of keys.entries()) await admin.restore(key, 0, kept[index] ?? "", "REPLACE");
-    expect(await other.putWithEmbedding(NS, "moved", 2, at(12))).toMatchObject({ version });
-    expect(await nearest()).toBe("moved");
-    for (const each of [store, other]) await each.close();
-    await clearPrefix(admin, prefix);
-  });
 });

@@ -44,10 +44,11 @@ import { assertTablePrefix } from "./options.ts";
  *   value, metadata (NULL: none)    JSON, as it was given
  *   value_fields, metadata_fields   what filters look at, where that is something else (NULL: the same)
  * <prefix>item_words     FTS5, rowid = items.id, a column for each class of words
- * <prefix>item_vectors   id (never used twice), item = items.id, dims, vector. A row is never changed, so that a
+ * <prefix>item_vectors   id (one more with each), item = items.id, dims, vector. A row is never changed, so that a
  *                        process may keep what it read
+ * <prefix>item_puts      of the last ten thousand vectors, gone or not, the version of the item that each was put with: a
+ *                        process that does not find the one up to which it read knows that the file went back in time
  * <prefix>item_writes    the writes of the last ten minutes and what they answered: a repeated one is recognised
- * <prefix>item_floor     one row: the highest version that was taken out; new items start above it
  *
  * <prefix>schema    the version of each part: parts.ts. Everything listed before the part `store` belongs to `checkpoints`
  *   part       TEXT PRIMARY KEY
@@ -87,8 +88,8 @@ export interface TableNames {
   readonly items: string;
   readonly itemWords: string;
   readonly itemVectors: string;
+  readonly itemPuts: string;
   readonly itemWrites: string;
-  readonly itemFloor: string;
 }
 
 export function tableNames(prefix: string): TableNames {
@@ -106,7 +107,7 @@ export function tableNames(prefix: string): TableNames {
     items: `${prefix}items`,
     itemWords: `${prefix}item_words`,
     itemVectors: `${prefix}item_vectors`,
+    itemPuts: `${prefix}item_puts`,
     itemWrites: `${prefix}item_writes`,
-    itemFloor: `${prefix}item_floor`,
   };
 }

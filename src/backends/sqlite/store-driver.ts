@@ -110,7 +110,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
   async clear(scope: Omit<Scope, "condition">, options: { before: number; limit: number }): Promise<number> {
     const count = await this.#connection.write((statements) => {
       const { text, values } = scopeSql({ ...scope, condition: undefined }, this.#now());
-      const sql = `SELECT i.id, i.version FROM ${statements.names.items} i WHERE ${text} AND i.updated_at <= ? LIMIT ?`;
+      const sql = `SELECT i.id FROM ${statements.names.items} i WHERE ${text} AND i.updated_at <= ? LIMIT ?`;
       const rows = statements.prepare(sql).all(...values, options.before, options.limit) as ItemRow[];
       for (const row of rows) take(statements, row);
       return rows.length;

@@ -10,7 +10,7 @@ export interface ItemRow {
   readonly id: number;
   readonly namespace: string;
   readonly key: string;
-  readonly version: number;
+  readonly version: string;
   readonly created_at: number;
   readonly updated_at: number;
   readonly expires_at: number | null;
@@ -35,7 +35,8 @@ export const toItem = (row: ItemRow): StoredItem => ({
 });
 
 export interface WriteRow {
-  readonly version: number;
+  readonly digest: string;
+  readonly version: string | null;
   readonly created_at: number;
   readonly updated_at: number;
   readonly expires_at: number | null;

@@ -18,22 +18,24 @@ export interface StoreStatements {
   readonly removeVector: SqliteStatement;
   readonly vectorOf: SqliteStatement;
   readonly vectorById: SqliteStatement;
-  readonly newestVector: SqliteStatement;
+  readonly newestPut: SqliteStatement;
+  readonly insertPut: SqliteStatement;
+  readonly forgetPut: SqliteStatement;
+  readonly putOf: SqliteStatement;
+  readonly byVersion: SqliteStatement;
   readonly byVector: SqliteStatement;
   readonly anyVector: SqliteStatement;
   readonly anyVectorBelow: SqliteStatement;
   readonly findWrite: SqliteStatement;
   readonly insertWrite: SqliteStatement;
   readonly forgetWrites: SqliteStatement;
-  readonly floor: SqliteStatement;
-  readonly raiseFloor: SqliteStatement;
 }
 
 /** How many expired rows a write also removes. */
 const PER_SWEEP = 20;
 
 export function prepareStoreStatements(database: SqliteDatabase, names: TableNames): StoreStatements {
-  const { items, itemWords, itemVectors, itemWrites, itemFloor } = names;
+  const { items, itemWords, itemVectors, itemPuts, itemWrites } = names;
   const prepare = (sql: string): SqliteStatement => database.prepare(sql);
   return {
     names,
@@ -48,29 +50,33 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
        value_fields = ?, metadata_fields = ? WHERE id = ?`,
     ),
     remove: prepare(`DELETE FROM ${items} WHERE id = ?`),
-    ended: prepare(`SELECT i.id, i.version FROM ${items} i WHERE i.expires_at <= ? LIMIT ${PER_SWEEP}`),
+    ended: prepare(`SELECT i.id FROM ${items} i WHERE i.expires_at <= ? LIMIT ${PER_SWEEP}`),
     insertWords: prepare(`INSERT INTO ${itemWords} (rowid, text, label, before, after) VALUES (?, ?, ?, ?, ?)`),
     removeWords: prepare(`DELETE FROM ${itemWords} WHERE rowid = ?`),
-    insertVector: prepare(`INSERT INTO ${itemVectors} (item, dims, vector) VALUES (?, ?, ?)`),
+    insertVector: prepare(`INSERT INTO ${itemVectors} (item, dims, vector) VALUES (?, ?, ?) RETURNING id`),
     removeVector: prepare(`DELETE FROM ${itemVectors} WHERE item = ?`),
     vectorOf: prepare(`SELECT vector FROM ${itemVectors} WHERE item = ?`),
     vectorById: prepare(`SELECT vector FROM ${itemVectors} WHERE id = ?`),
-    newestVector: prepare(`SELECT max(id) AS stamp FROM ${itemVectors}`),
+    newestPut: prepare(`SELECT max(vector) AS vector FROM ${itemPuts}`),
+    insertPut: prepare(`INSERT INTO ${itemPuts} (vector, version) VALUES (?, ?)`),
+    forgetPut: prepare(`DELETE FROM ${itemPuts} WHERE vector <= ?`),
+    putOf: prepare(`SELECT version FROM ${itemPuts} WHERE vector = ?`),
+    byVersion: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.id = ? AND i.version = ?`),
     byVector: prepare(`SELECT ${ITEM_COLUMNS} FROM ${itemVectors} v JOIN ${items} i ON i.id = v.item WHERE v.id = ?`),
     anyVector: prepare(`SELECT dims FROM ${itemVectors} LIMIT 1`),
     anyVectorBelow: prepare(
       `SELECT v.dims FROM ${items} i JOIN ${itemVectors} v ON v.item = i.id
        WHERE i.namespace >= ? AND i.namespace < ? LIMIT 1`,
     ),
-    findWrite: prepare(`SELECT version, created_at, updated_at, expires_at FROM ${itemWrites} WHERE write_key = ?`),
+    findWrite: prepare(
+      `SELECT digest, version, created_at, updated_at, expires_at FROM ${itemWrites} WHERE write_key = ?`,
+    ),
     insertWrite: prepare(
-      `INSERT INTO ${itemWrites} (write_key, version, created_at, updated_at, expires_at) VALUES (?, ?, ?, ?, ?)`,
+      `INSERT INTO ${itemWrites} (write_key, digest, version, created_at, updated_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
     ),
     forgetWrites: prepare(
       `DELETE FROM ${itemWrites} WHERE write_key IN
        (SELECT write_key FROM ${itemWrites} WHERE updated_at < ? ORDER BY updated_at LIMIT ${PER_SWEEP})`,
     ),
-    floor: prepare(`SELECT version FROM ${itemFloor}`),
-    raiseFloor: prepare(`UPDATE ${itemFloor} SET version = ? WHERE version < ?`),
   };
 }

@@ -4,12 +4,12 @@ import type { TableNames } from "./layout.ts";
  * Version 1 of the part `store`. This text is frozen: it is never edited, and it
  * uses nothing that may change. Any later change is a version of its own.
  */
-export const storeV1 = ({ items, itemWords, itemVectors, itemWrites, itemFloor }: TableNames): readonly string[] => [
+export const storeV1 = ({ items, itemWords, itemVectors, itemPuts, itemWrites }: TableNames): readonly string[] => [
   `CREATE TABLE ${items} (
   id INTEGER PRIMARY KEY,
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,
-  version INTEGER NOT NULL,
+  version TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   expires_at INTEGER,
@@ -30,14 +30,14 @@ export const storeV1 = ({ items, itemWords, itemVectors, itemWrites, itemFloor }
   dims INTEGER NOT NULL,
   vector BLOB NOT NULL
 ) STRICT`,
+  `CREATE TABLE ${itemPuts} (vector INTEGER PRIMARY KEY, version TEXT NOT NULL) STRICT`,
   `CREATE TABLE ${itemWrites} (
   write_key TEXT NOT NULL PRIMARY KEY,
-  version INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  version TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   expires_at INTEGER
 ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX ${itemWrites}_by_time ON ${itemWrites} (updated_at)`,
-  `CREATE TABLE ${itemFloor} (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT`,
-  `INSERT INTO ${itemFloor} (id, version) VALUES (1, 0)`,
 ];

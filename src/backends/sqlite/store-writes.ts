@@ -18,9 +18,15 @@ export interface Written {
 /** Makes all changes, inside the caller's transaction. */
 export function writeChanges(statements: StoreStatements, changes: readonly Change[], now: number): Written {
   for (const [index, change] of changes.entries()) {
-    if (change.expected === undefined || statements.findWrite.get(change.writeKey) !== undefined) continue;
-    const version = live(statements, change, now)?.version ?? 0;
-    if (version !== change.expected) return { outcome: { applied: false, index, version }, erases: false };
+    const known = statements.findWrite.get(change.writeKey) as WriteRow | undefined;
+    if (known !== undefined && known.digest !== change.digest) {
+      return { outcome: { applied: false, index, because: "write key", version: null }, erases: false };
+    }
+    if (change.expected === undefined || known !== undefined) continue;
+    const version = live(statements, change, now)?.version ?? null;
+    if (version !== change.expected) {
+      return { outcome: { applied: false, index, because: "version", version }, erases: false };
+    }
   }
   let erases = sweep(statements, now);
   const results = changes.map((change) => {
@@ -30,7 +36,7 @@ export function writeChanges(statements: StoreStatements, changes: readonly Chan
     if (before !== undefined) erases = true;
     const result = change.kind === "put" ? put(statements, change, before, now) : remove(statements, before, now);
     const { version, createdAt, updatedAt, expiresAt } = result;
-    statements.insertWrite.run(change.writeKey, version, createdAt, updatedAt, orNull(expiresAt));
+    statements.insertWrite.run(change.writeKey, change.digest, version, createdAt, updatedAt, orNull(expiresAt));
     return result;
   });
   return { outcome: { applied: true, results }, erases };
@@ -39,9 +45,8 @@ export function writeChanges(statements: StoreStatements, changes: readonly Chan
 function put(statements: StoreStatements, change: PutChange, found: ItemRow | undefined, now: number): ChangeResult {
   const before = found !== undefined && isLive(found, now) ? found : undefined;
   if (found !== undefined && before === undefined) take(statements, found);
-  const { value, metadata, fields, words, vector, ttlMs } = change;
+  const { version, value, metadata, fields, words, vector, ttlMs } = change;
   const expiresAt = ttlMs === "keep" ? (before?.expires_at ?? null) : ttlMs === undefined ? null : now + ttlMs;
-  const version = (before?.version ?? floorOf(statements)) + 1;
   const createdAt = before?.created_at ?? now;
   const row = [
     ...([version, createdAt, now, expiresAt, value, orNull(metadata)] as const),
@@ -57,8 +62,15 @@ function put(statements: StoreStatements, change: PutChange, found: ItemRow | un
     statements.removeVector.run(id);
   }
   if (words !== undefined) statements.insertWords.run(id, words.text, words.label, words.before, words.after);
-  if (vector !== undefined) statements.insertVector.run(id, vector.length, vectorToBytes(vector));
+  if (vector !== undefined) insertVector(statements, id, vector, version);
   return { version, createdAt, updatedAt: now, expiresAt: expiresAt ?? undefined, repeated: false };
+}
+
+/** With a note of which write made it, which outlives it for a while: by that a reader tells that the file went back in time. */
+function insertVector(statements: StoreStatements, item: number, vector: Float32Array, version: string): void {
+  const { id } = statements.insertVector.get(item, vector.length, vectorToBytes(vector)) as { id: number };
+  statements.insertPut.run(id, version);
+  statements.forgetPut.run(id - PUTS_REMEMBERED);
 }
 
 function remove(statements: StoreStatements, found: ItemRow | undefined, now: number): ChangeResult {
@@ -66,7 +78,7 @@ function remove(statements: StoreStatements, found: ItemRow | undefined, now: nu
   const before = found !== undefined && isLive(found, now) ? found : undefined;
   const expiresAt = before?.expires_at ?? undefined;
   return {
-    version: before?.version ?? 0,
+    version: before?.version ?? null,
     createdAt: before?.created_at ?? now,
     updatedAt: now,
     expiresAt,
@@ -75,16 +87,15 @@ function remove(statements: StoreStatements, found: ItemRow | undefined, now: nu
 }
 
 /** Deletes an item with everything that was kept for it. */
-export function take(statements: StoreStatements, { id, version }: Pick<ItemRow, "id" | "version">): void {
+export function take(statements: StoreStatements, { id }: Pick<ItemRow, "id">): void {
   statements.removeWords.run(id);
   statements.removeVector.run(id);
   statements.remove.run(id);
-  statements.raiseFloor.run(version, version);
 }
 
 /** Deletes a few expired items and a few write ids that are too old to be retried. */
 function sweep(statements: StoreStatements, now: number): boolean {
-  const ended = statements.ended.all(now) as Pick<ItemRow, "id" | "version">[];
+  const ended = statements.ended.all(now) as Pick<ItemRow, "id">[];
   for (const row of ended) take(statements, row);
   statements.forgetWrites.run(now - WRITES_REMEMBERED_MS);
   return ended.length > 0;
@@ -98,4 +109,5 @@ function live(statements: StoreStatements, change: Change, now: number): ItemRow
 export const isLive = ({ expires_at }: Pick<ItemRow, "expires_at">, now: number): boolean =>
   expires_at === null || expires_at > now;
 
-const floorOf = (statements: StoreStatements): number => (statements.floor.get() as { version: number }).version;
+/** A reader that is further behind reads all vectors of a scope again. */
+const PUTS_REMEMBERED = 10_000;

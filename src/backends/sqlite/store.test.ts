@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
+import { copyDatabase } from "../../../test/sqlite/copy-database.ts";
 import type { Store } from "../../store/store.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testStore } from "../../testing/test-store.ts";
@@ -24,7 +25,7 @@ describe("sqlite", () => {
       const path = freshPath();
       const clock = manualClock();
       const open = (): Store => sqliteStore({ path, now: clock.now });
-      return { subject: open(), reopen: async () => open(), clock };
+      return { subject: open(), reopen: async () => open(), clock, copy: () => copyDatabase(path) };
     },
   });
 });

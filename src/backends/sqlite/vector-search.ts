@@ -3,7 +3,7 @@ import type { RankedItem, Scope } from "../../store/store-driver.ts";
 import { TopHits } from "../../store/top-hits.ts";
 import { vectorFromBytes } from "../../store/vector-bytes.ts";
 import { type VectorScope, VectorShelf } from "../../store/vector-shelf.ts";
-import { type VectorQuestion, type VectorRow, VectorTable } from "../../store/vector-table.ts";
+import { type TableMark, type VectorQuestion, type VectorRow, VectorTable } from "../../store/vector-table.ts";
 import { cosine, norm } from "../../store/vectors.ts";
 import type { Connection } from "./connection.ts";
 import { fieldsOf, type ItemRow, namespaceSql, scopeSql, toFoundItem } from "./store-rows.ts";
@@ -14,16 +14,18 @@ const ROWS_PER_STEP = 2000;
 const FIELD_COLUMNS = "i.value, i.metadata, i.value_fields, i.metadata_fields";
 
 interface VectorItemRow extends ItemRow {
-  /** The number of the vector's row. A put of any kind makes a new one, and no number comes again. */
-  readonly stamp: number;
+  /** The number of the vector's row. A put of any kind makes a new one, with a higher number. */
+  readonly place: number;
   readonly vector: Uint8Array;
 }
 
 /**
  * Vectors are compared one by one, in this process. Those of a scope that is
- * asked about again are kept; what was written since, by whomever, has higher
+ * asked about again are kept; what was written since, by any process, has higher
  * numbers and is read before the search, and what was found is looked up by its
- * number in the same moment. So a search sees what the file holds.
+ * version in the same moment. A file that went back in time, and was written to
+ * since, has other writes behind the same numbers: what was kept of it is dropped.
+ * So a search sees what the file holds.
  */
 export class SqliteVectorSearch {
   readonly #connection: Connection<StoreStatements>;
@@ -40,7 +42,7 @@ export class SqliteVectorSearch {
     const table = await this.#table(scope, { ...scope, dimension: vector.length });
     return this.#connection.read((statements, isOurs) => {
       const question = { vector, limit, condition: scope.condition, now: this.#now() };
-      if (table === undefined || !isOurs || !table.canFilter(scope.condition)) {
+      if (table === undefined || !isOurs || !table.canFilter(scope.condition) || !isOfHistory(statements, table)) {
         return searchRows(statements, scope, question);
       }
       while (!takeIn(statements, { ...scope, dimension: vector.length }, table));
@@ -61,7 +63,9 @@ export class SqliteVectorSearch {
   /** One at a time, so that two who ask at once do not both read all of it. */
   async #prepare({ condition }: Scope, place: VectorScope): Promise<VectorTable<number> | undefined> {
     const known = this.#shelf.get(place);
-    const table = known === undefined || known.isOutgrown ? await this.#load(place) : known;
+    const isUsable =
+      known !== undefined && !known.isOutgrown && (await this.#connection.read((s) => isOfHistory(s, known)));
+    const table = !isUsable ? await this.#load(place) : known;
     if (table === undefined || !(await this.#takeInSteps(place, table))) return this.#shelf.forget(place);
     if (condition !== undefined && !table.canFilter(condition)) {
       table.openColumns(condition);
@@ -74,7 +78,7 @@ export class SqliteVectorSearch {
   /** `undefined` where there are too many, or where the connection's owner is in a transaction, which may be undone. */
   async #load(place: VectorScope): Promise<VectorTable<number> | undefined> {
     const table = new VectorTable<number>(place.dimension);
-    const mark = await this.#connection.read(newestStamp);
+    const mark = await this.#connection.read(newestMark);
     const isWhole = await this.#walk(place, "v.vector", (row) => {
       table.set(toVectorRow(row));
       return this.#shelf.hasRoomFor(table.size, place);
@@ -86,7 +90,7 @@ export class SqliteVectorSearch {
 
   #fillColumns(place: VectorScope, table: VectorTable<number>): Promise<boolean> {
     return this.#walk(place, FIELD_COLUMNS, (row) => {
-      table.fillColumns(row.id, row.stamp, fieldsOf(row));
+      table.fillColumns(row.id, row.version, fieldsOf(row));
       return true;
     });
   }
@@ -98,7 +102,7 @@ export class SqliteVectorSearch {
       const rows = await this.#connection.read(({ prepare, names }, isOurs) => {
         if (!isOurs) return undefined;
         const behind = last === undefined ? "" : "AND (i.namespace, i.key) > (?, ?)";
-        const sql = `SELECT v.id AS stamp, i.id, i.namespace, i.key, i.expires_at, ${columns}
+        const sql = `SELECT v.id AS place, i.id, i.version, i.namespace, i.key, i.expires_at, ${columns}
           FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
           WHERE ${within.text} ${behind} AND v.dims = ? ORDER BY i.namespace, i.key LIMIT ${ROWS_PER_STEP}`;
         return prepare(sql).all(...within.values, ...(last ?? []), place.dimension) as VectorItemRow[];
@@ -112,8 +116,8 @@ export class SqliteVectorSearch {
 
   /** What was written until now, a step at a time; the little that comes meanwhile is read with the search itself. */
   async #takeInSteps(place: VectorScope, table: VectorTable<number>): Promise<boolean> {
-    const newest = await this.#connection.read(newestStamp);
-    for (let left = newest - table.mark; left > 0; left -= ROWS_PER_STEP) {
+    const newest = await this.#connection.read(newestMark);
+    for (let left = newest.change - table.mark.change; left > 0; left -= ROWS_PER_STEP) {
       const isOurs = await this.#connection.read((statements, ours) => {
         if (ours) takeIn(statements, place, table);
         return ours;
@@ -124,36 +128,46 @@ export class SqliteVectorSearch {
   }
 }
 
-const newestStamp = ({ newestVector }: StoreStatements): number =>
-  (newestVector.get() as { stamp: number | null }).stamp ?? 0;
+const newestMark = (statements: StoreStatements): TableMark =>
+  markAt(statements, (statements.newestPut.get() as { vector: number | null }).vector ?? 0);
+
+const markAt = ({ putOf }: StoreStatements, change: number): TableMark => ({
+  change,
+  version: (putOf.get(change) as { version: string } | undefined)?.version,
+});
+
+/** Whether what the table was made of is a part of what the file holds. */
+const isOfHistory = (statements: StoreStatements, { mark }: VectorTable<number>): boolean =>
+  mark.change === 0 || (mark.version !== undefined && markAt(statements, mark.change).version === mark.version);
 
 /** Some of the rows that are newer than the table. True when it has them all. */
 function takeIn(statements: StoreStatements, place: VectorScope, table: VectorTable<number>): boolean {
-  const newest = newestStamp(statements);
-  if (newest <= table.mark) return true;
+  const newest = newestMark(statements).change;
+  const from = table.mark.change;
+  if (newest <= from) return true;
   const { prepare, names } = statements;
   const within = namespaceSql(place);
-  const to = Math.min(newest, table.mark + ROWS_PER_STEP);
+  const to = Math.min(newest, from + ROWS_PER_STEP);
   // Few are newer, so they are looked at first; their items tell which of them are in the scope.
-  const sql = `SELECT v.id AS stamp, i.id, i.expires_at, v.vector, ${FIELD_COLUMNS}
+  const sql = `SELECT v.id AS place, i.id, i.version, i.expires_at, v.vector, ${FIELD_COLUMNS}
     FROM ${names.itemVectors} v CROSS JOIN ${names.items} i ON i.id = v.item
     WHERE v.id > ? AND v.id <= ? AND v.dims = ? AND ${within.text}`;
-  for (const row of prepare(sql).all(table.mark, to, place.dimension, ...within.values) as VectorItemRow[]) {
+  for (const row of prepare(sql).all(from, to, place.dimension, ...within.values) as VectorItemRow[]) {
     table.set(toVectorRow(row), table.hasColumns ? fieldsOf(row) : undefined);
   }
-  table.mark = to;
+  table.mark = markAt(statements, to);
   return to === newest;
 }
 
 /** What is not there any more is taken out of the table, and the next best comes in its place. */
 function searchTable(
-  { byVector }: StoreStatements,
+  { byVersion }: StoreStatements,
   table: VectorTable<number>,
   question: VectorQuestion,
 ): readonly RankedItem[] {
   for (;;) {
     const hits = table.best(question);
-    const rows = hits.map(({ stamp }) => byVector.get(stamp) as ItemRow | undefined);
+    const rows = hits.map(({ key, stamp }) => byVersion.get(key, stamp) as ItemRow | undefined);
     for (const [at, { key }] of hits.entries()) if (rows[at] === undefined) table.delete(key);
     if (rows.every((row) => row !== undefined)) {
       return hits.map(({ score }, at) => ({ item: toFoundItem(rows[at] as ItemRow, question.condition), score }));
@@ -166,7 +180,7 @@ function searchRows(statements: StoreStatements, scope: Scope, question: VectorQ
   const { prepare, names, byVector, vectorById } = statements;
   const { vector, limit, now } = question;
   const { text, values, rest } = scopeSql(scope, now);
-  const columns = rest === undefined ? "v.id AS stamp" : `v.id AS stamp, ${FIELD_COLUMNS}`;
+  const columns = rest === undefined ? "v.id AS place" : `v.id AS place, ${FIELD_COLUMNS}`;
   const sql = `SELECT ${columns} FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
     WHERE v.dims = ? AND ${text}`;
   const best = new TopHits<number>(limit);
@@ -174,17 +188,17 @@ function searchRows(statements: StoreStatements, scope: Scope, question: VectorQ
   for (const row of prepare(sql).all(vector.length, ...values) as VectorItemRow[]) {
     const fields = rest === undefined ? undefined : fieldsOf(row);
     if (fields !== undefined && !matches(scope.condition, fields)) continue;
-    const other = vectorFromBytes((vectorById.get(row.stamp) as VectorItemRow).vector);
-    best.add(row.stamp, cosine(vector, other, length * norm(other)));
+    const other = vectorFromBytes((vectorById.get(row.place) as VectorItemRow).vector);
+    best.add(row.place, cosine(vector, other, length * norm(other)));
   }
   return best
     .list()
     .map(({ item, score }) => ({ item: toFoundItem(byVector.get(item) as ItemRow, scope.condition), score }));
 }
 
-const toVectorRow = ({ id, stamp, expires_at, vector }: VectorItemRow): VectorRow<number> => ({
+const toVectorRow = ({ id, version, expires_at, vector }: VectorItemRow): VectorRow<number> => ({
   key: id,
-  stamp,
+  stamp: version,
   end: expires_at ?? undefined,
   vector: vectorFromBytes(vector),
 });

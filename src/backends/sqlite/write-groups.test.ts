@@ -103,7 +103,7 @@ test("puts of one moment share transactions, and one that is refused fails alone
   await store.put(["ns"], "k3", "there");
   commits = 0;
   const answers = await Promise.allSettled(
-    THREADS.map((_, index) => store.put(["ns"], `k${index}`, index, index === 3 ? { expectedVersion: 0 } : {})),
+    THREADS.map((_, index) => store.put(["ns"], `k${index}`, index, index === 3 ? { expectedVersion: null } : {})),
   );
   expect(commits).toBeLessThan(THREADS.length);
   expect(answers.flatMap(({ status }, index) => (status === "rejected" ? index : []))).toEqual([3]);

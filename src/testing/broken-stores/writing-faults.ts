@@ -1,5 +1,5 @@
 import { encodeId } from "../../store/namespaces.ts";
-import type { Change, ChangeResult, ItemId, PutChange, StoredItem, WriteOutcome } from "../../store/store-driver.ts";
+import type { Change, ChangeResult, PutChange, WriteOutcome } from "../../store/store-driver.ts";
 import { ReferenceDriver, type StoreFault } from "./reference-driver.ts";
 
 type Changed = (change: Change) => Change;
@@ -57,34 +57,40 @@ export const writingFaults: readonly StoreFault[] = [
     caughtBy: ["a write that is repeated under its id is made once, whatever came between"],
   },
   {
-    fault: "begins the versions of a new item at 1 again",
+    fault: "counts the writes of an item, and compares the numbers",
     driver: (inner) =>
       new (class extends ReferenceDriver {
-        readonly #floors = new Map<string, number>();
         override async write(changes: readonly Change[]): Promise<WriteOutcome> {
           const before = await super.read(changes);
-          const shifted = changes.map((change, at) => {
-            if (before[at] === undefined) this.#floors.delete(encodeId(change));
-            return change.expected ? { ...change, expected: change.expected + this.#floor(change) } : change;
+          const counted = changes.map((change, at) => {
+            const next = String(Number(before[at]?.version ?? 0) + 1);
+            return change.kind === "put" ? { ...change, version: next } : change;
           });
-          const outcome = await super.write(shifted);
-          if (!outcome.applied) return outcome;
-          return { applied: true, results: outcome.results.map((result, at) => this.#shown(changes[at], result)) };
-        }
-        #floor(id: ItemId): number {
-          return this.#floors.get(encodeId(id)) ?? 0;
-        }
-        #shown(change: Change | undefined, result: ChangeResult): ChangeResult {
-          if (change?.kind !== "put") return result;
-          if (!this.#floors.has(encodeId(change))) this.#floors.set(encodeId(change), result.version - 1);
-          return { ...result, version: result.version - this.#floor(change) };
-        }
-        override async read(ids: readonly ItemId[]): Promise<readonly (StoredItem | undefined)[]> {
-          const items = await super.read(ids);
-          return items.map((item) => item && { ...item, version: item.version - this.#floor(item) });
+          return super.write(counted);
         }
       })(inner),
-    caughtBy: ["a version of an item that was deleted never comes again"],
+    caughtBy: [
+      "a version of an item that was deleted never comes again",
+      "in a storage that went back in time, the version of a lost write is no other writer's",
+      "an update during which the storage goes back in time is made of what another writer left there",
+    ],
+  },
+  {
+    fault: "never gives a number twice while it lives, and compares the numbers",
+    driver: (inner) =>
+      new (class extends ReferenceDriver {
+        override async write(changes: readonly Change[]): Promise<WriteOutcome> {
+          const all = await super.scan({ namespace: [], recursive: true, condition: undefined }, { limit: 1000 });
+          const next = String(Math.max(0, ...all.map(({ version }) => Number(version))) + 1);
+          return super.write(changes.map((change) => (change.kind === "put" ? { ...change, version: next } : change)));
+        }
+      })(inner),
+    caughtBy: ["an update during which the storage goes back in time is made of what another writer left there"],
+  },
+  {
+    fault: "takes any write with a known key for a repeated one",
+    driver: writing((change) => ({ ...change, digest: "same" })),
+    caughtBy: ["a write under the id of another write is refused, whatever it expects, and changes nothing"],
   },
   {
     fault: "writes a batch piece by piece",
@@ -155,7 +161,7 @@ export const writingFaults: readonly StoreFault[] = [
     driver: (inner) =>
       new (class extends ReferenceDriver {
         override write(changes: readonly Change[]): Promise<WriteOutcome> {
-          const others = changes.filter(({ kind, expected }) => kind === "put" || expected !== 0);
+          const others = changes.filter(({ kind, expected }) => kind === "put" || expected !== null);
           return super.write(others.length === 0 ? changes : others);
         }
       })(inner),

@@ -40,6 +40,7 @@ export function checkpointerOffers(
     case "reopen":
     case "clock":
     case "outage":
+    case "copy":
       return fixture[need] !== undefined;
     case "details":
       return hasDetails(subject);

@@ -16,7 +16,7 @@ export const batchCases: readonly StoreCase[] = storeCasesOf("batches", [
         metadata: { even: index % 2 === 0 },
       }));
       const results = await subject.putBatch(entries);
-      assert.deepEqual([results.length, results[499]?.version], [500, 1]);
+      assert.equal(new Set(results.map(({ version }) => version)).size, 500);
       const refs = [...entries].reverse();
       assert.deepEqual(
         await subject.getBatch(refs),
@@ -37,7 +37,7 @@ export const batchCases: readonly StoreCase[] = storeCasesOf("batches", [
       const batch = () =>
         subject.putBatch([
           { namespace: ["n"], key: "a", value: 1 },
-          { namespace: ["n"], key: "b", value: 1, expectedVersion: 0 },
+          { namespace: ["n"], key: "b", value: 1, expectedVersion: null },
           { namespace: ["n"], key: "c", value: 1 },
         ]);
       await failsWith("CONFLICT", batch, "a batch with a conflict");
@@ -88,14 +88,14 @@ export const batchCases: readonly StoreCase[] = storeCasesOf("batches", [
   {
     name: "a batch that is repeated under its ids is made once",
     run: async ({ subject }) => {
-      const batch = (value: number) =>
+      const batch = () =>
         subject.putBatch([
-          { namespace: ["n"], key: "a", value, writeId: "w" },
-          { namespace: ["n"], key: "b", value, writeId: "w" },
+          { namespace: ["n"], key: "a", value: 1, writeId: "w" },
+          { namespace: ["n"], key: "b", value: 1, writeId: "w" },
         ]);
-      const first = await batch(1);
+      const first = await batch();
       await subject.put(["n"], "a", "theirs");
-      assert.deepEqual(await batch(2), first);
+      assert.deepEqual(await batch(), first);
       assert.deepEqual(
         await subject.getBatch([
           { namespace: ["n"], key: "a" },

@@ -23,6 +23,7 @@ export function storeOffers({ subject, ...fixture }: StoreFixture, need: StoreNe
     case "reopen":
     case "clock":
     case "outage":
+    case "copy":
       return fixture[need] !== undefined;
     case "durable":
       return subject.capabilities.durability !== "memory";

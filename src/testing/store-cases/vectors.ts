@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { BaseStore } from "../../store/base-store.ts";
 import type { StoreHit, Vector } from "../../store/items.ts";
+import { another } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
 import { clusteredVectors, cosineOf, nearest } from "./sample-vectors.ts";
 import { type StoreCase, type StoreFixture, storeCasesOf } from "./store-case.ts";
@@ -181,6 +182,31 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
         assert.deepEqual(await allNames(subject), [`vectors/v${codes.indexOf(false)}`], "and nothing else is there");
         await subject.clearNamespace(NS);
       }
+    },
+  },
+  {
+    name: "a search by vector that was asked before the storage went back in time finds what is there, and nothing that was lost",
+    needs: ["semanticSearch", "copy"],
+    run: async (fixture) => {
+      const { subject, copy } = fixture;
+      const other = fixture.reopen === undefined ? subject : await another(fixture);
+      const put = (store: BaseStore, key: string, embedding: Vector) =>
+        store.putWithEmbedding(NS, key, { key }, { embedding });
+      for (let index = 0; index < 20; index++) await put(subject, `k${index}`, [1, 2, 10 + index]);
+      const nearest = async () =>
+        (await subject.searchByEmbedding(NS, { query: [1, 0, 0], limit: 3 })).map(({ key }) => key);
+      for (let times = 0; times < 3; times++) assert.deepEqual(await nearest(), ["k0", "k1", "k2"]);
+      const restore = await copy?.();
+      await put(subject, "lost", [1, 0, 0]);
+      await put(subject, "k5", [1, 0.1, 0]);
+      await put(subject, "k6", [1, 0.2, 0]);
+      assert.deepEqual(await nearest(), ["lost", "k5", "k6"]);
+      await restore?.();
+      await put(other, "k7", [1, 0, 0]);
+      await put(other, "theirs", [1, 0.1, 0]);
+      await put(other, "k5", [1, 2, 9]);
+      assert.deepEqual(await nearest(), ["k7", "theirs", "k5"]);
+      assert.deepEqual(await subject.getEmbedding(NS, "k6"), [1, 2, 16]);
     },
   },
   {

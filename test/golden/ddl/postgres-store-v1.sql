@@ -2,7 +2,7 @@ CREATE TABLE "public"."holdfast_items" (
        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
        namespace text COLLATE "C" NOT NULL,
        key text COLLATE "C" NOT NULL,
-       version bigint NOT NULL,
+       version text COLLATE "C" NOT NULL,
        created_at bigint NOT NULL,
        updated_at bigint NOT NULL,
        expires_at bigint,
@@ -30,7 +30,8 @@ CREATE TABLE "public"."holdfast_item_vectors" (
 
 CREATE TABLE "public"."holdfast_item_writes" (
        write_key text COLLATE "C" PRIMARY KEY,
-       version bigint NOT NULL,
+       digest text COLLATE "C" NOT NULL,
+       version text COLLATE "C",
        created_at bigint NOT NULL,
        updated_at bigint NOT NULL,
        expires_at bigint
@@ -38,20 +39,15 @@ CREATE TABLE "public"."holdfast_item_writes" (
 
 CREATE INDEX "holdfast_item_writes_by_time" ON "public"."holdfast_item_writes" (updated_at);
 
-CREATE TABLE "public"."holdfast_item_floor" (id integer PRIMARY KEY CHECK (id = 1), version bigint NOT NULL);
-
-INSERT INTO "public"."holdfast_item_floor" (id, version) VALUES (1, 0);
-
 CREATE FUNCTION "public"."holdfast_write_items" (
-    p_kinds text[], p_namespaces text[], p_keys text[], p_write_keys text[], p_expected bigint[], p_values text[],
-    p_metadatas text[], p_value_fields text[], p_metadata_fields text[], p_words text[], p_vectors text[],
+    p_kinds text[], p_namespaces text[], p_keys text[], p_write_keys text[], p_digests text[], p_expected text[],
+    p_versions text[], p_values text[], p_metadatas text[], p_value_fields text[], p_metadata_fields text[], p_words text[], p_vectors text[],
     p_ttls double precision[], p_keeps boolean[], p_remembered_ms bigint)
-    RETURNS TABLE (change integer, applied boolean, repeated boolean, r_version bigint, r_created_at bigint,
+    RETURNS TABLE (change integer, applied boolean, repeated boolean, r_version text, r_created_at bigint,
       r_updated_at bigint, r_expires_at bigint) LANGUAGE plpgsql AS $body$
     DECLARE
       lock_key bigint;
       now_ms bigint;
-      highest bigint := 0;
       found_item "public"."holdfast_items"%ROWTYPE;
       is_there boolean;
       known "public"."holdfast_item_writes"%ROWTYPE;
@@ -71,7 +67,7 @@ CREATE FUNCTION "public"."holdfast_write_items" (
           PERFORM pg_advisory_xact_lock(lock_key);
         END LOOP;
       END IF;
-      -- The rows in the order of clear(), which takes none of the locks above, and the floor only behind all of them.
+      -- The rows in the order of clear(), which takes none of the locks above.
       IF cardinality(p_keys) > 1 THEN
         PERFORM FROM "public"."holdfast_items" i WHERE i.id = ANY (ARRAY(
             SELECT (SELECT e.id FROM "public"."holdfast_items" e WHERE e.namespace = n.namespace AND e.key = n.key)
@@ -80,13 +76,18 @@ CREATE FUNCTION "public"."holdfast_write_items" (
       END IF;
       now_ms := floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
       FOR at IN 1 .. cardinality(p_keys) LOOP
-        is_repeated[at] := EXISTS (SELECT FROM "public"."holdfast_item_writes" w WHERE w.write_key = p_write_keys[at]);
+        SELECT * INTO known FROM "public"."holdfast_item_writes" w WHERE w.write_key = p_write_keys[at];
+        is_repeated[at] := FOUND;
+        IF is_repeated[at] AND known.digest <> p_digests[at] THEN
+          RETURN QUERY SELECT at, false, true, NULL::text, 0::bigint, 0::bigint, NULL::bigint;
+          RETURN;
+        END IF;
         CONTINUE WHEN p_expected[at] IS NULL OR is_repeated[at];
         SELECT * INTO found_item FROM "public"."holdfast_items" i
           WHERE i.namespace = p_namespaces[at] AND i.key = p_keys[at]
             AND (i.expires_at IS NULL OR i.expires_at > now_ms) FOR UPDATE;
-        IF coalesce(found_item.version, 0) <> p_expected[at] THEN
-          RETURN QUERY SELECT at, false, false, coalesce(found_item.version, 0), 0::bigint, 0::bigint, NULL::bigint;
+        IF coalesce(found_item.version, '') <> p_expected[at] THEN
+          RETURN QUERY SELECT at, false, false, found_item.version, 0::bigint, 0::bigint, NULL::bigint;
           RETURN;
         END IF;
       END LOOP;
@@ -100,21 +101,20 @@ CREATE FUNCTION "public"."holdfast_write_items" (
         is_there := FOUND;
         IF is_there AND found_item.expires_at <= now_ms THEN
           DELETE FROM "public"."holdfast_items" i WHERE i.id = found_item.id;
-          UPDATE "public"."holdfast_item_floor" f SET version = found_item.version WHERE f.version < found_item.version;
           is_there := false;
         END IF;
         known.write_key := p_write_keys[at];
+        known.digest := p_digests[at];
         known.updated_at := now_ms;
         known.created_at := CASE WHEN is_there THEN found_item.created_at ELSE now_ms END;
         IF p_kinds[at] = 'remove' THEN
-          known.version := CASE WHEN is_there THEN found_item.version ELSE 0 END;
+          known.version := CASE WHEN is_there THEN found_item.version END;
           known.expires_at := CASE WHEN is_there THEN found_item.expires_at END;
           IF is_there THEN
             DELETE FROM "public"."holdfast_items" i WHERE i.id = found_item.id;
-            highest := greatest(highest, found_item.version);
           END IF;
         ELSE
-          known.version := 1 + CASE WHEN is_there THEN found_item.version ELSE (SELECT f.version FROM "public"."holdfast_item_floor" f) END;
+          known.version := p_versions[at];
           known.expires_at := CASE WHEN p_keeps[at] AND is_there THEN found_item.expires_at
             ELSE now_ms + p_ttls[at]::bigint END;
           IF is_there THEN
@@ -139,13 +139,9 @@ CREATE FUNCTION "public"."holdfast_write_items" (
         RETURN QUERY SELECT at, true, false, known.version, known.created_at, known.updated_at, known.expires_at;
       END LOOP;
       -- A few of the items that ended and of the writes that nobody can repeat any more.
-      WITH ended AS (
-        DELETE FROM "public"."holdfast_items" i WHERE i.id IN (
-          SELECT e.id FROM "public"."holdfast_items" e WHERE e.expires_at <= now_ms ORDER BY e.expires_at LIMIT 20 FOR UPDATE SKIP LOCKED)
-        RETURNING i.version)
-      SELECT greatest(highest, coalesce(max(e.version), 0)) INTO highest FROM ended e;
+      DELETE FROM "public"."holdfast_items" i WHERE i.id IN (
+        SELECT e.id FROM "public"."holdfast_items" e WHERE e.expires_at <= now_ms ORDER BY e.expires_at LIMIT 20 FOR UPDATE SKIP LOCKED);
       DELETE FROM "public"."holdfast_item_writes" w WHERE w.write_key IN (
         SELECT o.write_key FROM "public"."holdfast_item_writes" o WHERE o.updated_at < now_ms - p_remembered_ms
         ORDER BY o.updated_at LIMIT 20 FOR UPDATE SKIP LOCKED);
-      UPDATE "public"."holdfast_item_floor" f SET version = highest WHERE f.version < highest;
     END $body$;

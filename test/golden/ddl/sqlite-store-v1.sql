@@ -2,7 +2,7 @@ CREATE TABLE holdfast_items (
   id INTEGER PRIMARY KEY,
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,
-  version INTEGER NOT NULL,
+  version TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   expires_at INTEGER,
@@ -28,16 +28,15 @@ CREATE TABLE holdfast_item_vectors (
   vector BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE holdfast_item_puts (vector INTEGER PRIMARY KEY, version TEXT NOT NULL) STRICT;
+
 CREATE TABLE holdfast_item_writes (
   write_key TEXT NOT NULL PRIMARY KEY,
-  version INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  version TEXT,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   expires_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX holdfast_item_writes_by_time ON holdfast_item_writes (updated_at);
-
-CREATE TABLE holdfast_item_floor (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT;
-
-INSERT INTO holdfast_item_floor (id, version) VALUES (1, 0);

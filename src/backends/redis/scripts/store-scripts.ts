@@ -1,3 +1,4 @@
+import { NO_ITEM } from "../store-layout.ts";
 import { type Script, script } from "./script.ts";
 
 /** The keys as store-layout.ts lists them, and the steps that all writes share. */
@@ -13,20 +14,18 @@ local function forbidden()
   end
 end
 local items, ids, vectors, vids, words = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local ends, writes, written, floor = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local HEAD = '^(%d+) (%d+) (%d+) (%d+) (%d+) (-?%d+) (%d+) (%d+)\\n'
+local ends, writes, written = KEYS[6], KEYS[7], KEYS[8]
+local HEAD = '^([%w_-]+) (%d+) (%d+) (%d+) (%d+) (-?%d+) (%d+) (%d+)\\n'
 local function whole(number) return string.format('%.0f', number) end
 
 local function readItem(id)
   local record = redis.call('HGET', items, id)
   if not record then return nil end
-  local version, created, updated, finish = string.match(record, '^(%d+) (%d+) (%d+) (%d+) ')
+  local version, created, updated, finish = string.match(record, '^([%w_-]+) (%d+) (%d+) (%d+) ')
   if not version then
-    -- Damaged, with a version that nobody knows: the time is above whatever writes have counted to.
-    local now = milliseconds()
-    return {isDamaged = true, record = '', version = now, created = whole(now), updated = 0, finish = 0}
+    return {isDamaged = true, record = '', version = 'damaged', created = whole(milliseconds()), updated = 0, finish = 0}
   end
-  return {record = record, version = tonumber(version), created = created, updated = tonumber(updated), finish = tonumber(finish)}
+  return {record = record, version = version, created = created, updated = tonumber(updated), finish = tonumber(finish)}
 end
 local function isLive(item, now) return item and (item.finish == 0 or item.finish > now) end
 
@@ -51,7 +50,6 @@ local function takeOut(id, item)
   take(id, item)
   redis.call('HDEL', items, id)
   redis.call('ZREM', ids, id)
-  if item.version > tonumber(redis.call('HGET', floor, 'version') or '0') then redis.call('HSET', floor, 'version', item.version) end
 end
 local function takeOutEnded(now)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', whole(now), 'LIMIT', 0, 20)) do
@@ -62,9 +60,10 @@ end
 `;
 
 /**
- * ARGV  for how long writes are remembered, then seven for each change: "put" or "remove", id, write key, expected version or
- * "", body, vector or "", milliseconds to live, "keep" or "". Returns {"refused", index, version}, or {"applied", then
- * "1" for a repeated one or "0", and "version created updated end" of each}.
+ * ARGV  for how long writes are remembered, then nine for each change: "put" or "remove", id, write key, digest, expected
+ * version (NO_ITEM for no item, "" for any), version, body, vector or "", milliseconds to live, "keep" or "". Returns {"refused",
+ * index, "version" and which is there, or "write key"}, or {"applied", then "1" for a repeated one or "0", and "version created
+ * updated end" of each}.
  */
 export const WRITE_ITEMS: Script = script(`${NAMES}
 local denied = forbidden()
@@ -72,24 +71,29 @@ if denied then return denied end
 local now = milliseconds()
 local remembered = tonumber(ARGV[1])
 local known = {}
-for at = 2, #ARGV, 7 do
-  known[at] = redis.call('HGET', writes, ARGV[at + 2])
-  if ARGV[at + 3] ~= '' and not known[at] then
+for at = 2, #ARGV, 9 do
+  local before = redis.call('HGET', writes, ARGV[at + 2])
+  if before then
+    local digest, result = string.match(before, '^([^ ]*) (.*)$')
+    if digest ~= ARGV[at + 3] then return {'refused', tostring((at - 2) / 9), 'write key'} end
+    known[at] = result
+  elseif ARGV[at + 4] ~= '' then
     local item = readItem(ARGV[at + 1])
     if item and item.isDamaged then return redis.error_reply('DAMAGEDITEM the item that is there cannot be read') end
-    local version = isLive(item, now) and item.version or 0
-    if version ~= tonumber(ARGV[at + 3]) then
-      if version == 0 then
+    local version = isLive(item, now) and item.version or '${NO_ITEM}'
+    if version ~= ARGV[at + 4] then
+      if version == '${NO_ITEM}' then
         local fault = outOfStep()
         if fault then return fault end
       end
-      return {'refused', tostring((at - 2) / 7), whole(version)}
+      return {'refused', tostring((at - 2) / 9), 'version', version}
     end
   end
 end
 local answer = {'applied'}
-for at = 2, #ARGV, 7 do
-  local kind, id, key, body, vector, ttl = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
+for at = 2, #ARGV, 9 do
+  local kind, id, key, version = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 5]
+  local body, vector, ttl = ARGV[at + 6], ARGV[at + 7], ARGV[at + 8]
   if known[at] then
     table.insert(answer, '1')
     table.insert(answer, known[at])
@@ -101,14 +105,13 @@ for at = 2, #ARGV, 7 do
     end
     local result
     if kind == 'remove' then
-      result = item and table.concat({whole(item.version), item.created, whole(now), whole(item.finish)}, ' ')
-        or table.concat({'0', whole(now), whole(now), '0'}, ' ')
+      result = item and table.concat({item.version, item.created, whole(now), whole(item.finish)}, ' ')
+        or table.concat({'${NO_ITEM}', whole(now), whole(now), '0'}, ' ')
       if item then takeOut(id, item) end
     else
-      local version = (item and item.version or tonumber(redis.call('HGET', floor, 'version') or '0')) + 1
       local finish = 0
       if ttl == 'keep' then finish = item and item.finish or 0 elseif ttl ~= '' then finish = now + tonumber(ttl) end
-      result = table.concat({whole(version), item and item.created or whole(now), whole(now), whole(finish)}, ' ')
+      result = table.concat({version, item and item.created or whole(now), whole(now), whole(finish)}, ' ')
       local record = result .. ' ' .. body
       -- The first write is one that a full server refuses.
       redis.call('HSET', items, id, record)
@@ -116,13 +119,13 @@ for at = 2, #ARGV, 7 do
       redis.call('ZADD', ids, 0, id)
       eachWord(record, function (word, weight) redis.call('ZADD', words, 0, word .. '\\1' .. id .. '\\2' .. weight) end)
       if vector ~= '' then
-        local named = id .. '\\2' .. whole(version) .. '.' .. string.sub(redis.sha1hex(key), 1, 10)
+        local named = id .. '\\2' .. version
         redis.call('HSET', vectors, named, struct.pack('<d', finish) .. vector)
         redis.call('ZADD', vids, 0, named)
       end
       if finish > 0 then redis.call('ZADD', ends, whole(finish), id) end
     end
-    redis.call('HSET', writes, key, result)
+    redis.call('HSET', writes, key, ARGV[at + 3] .. ' ' .. result)
     redis.call('ZADD', written, whole(now), key)
     table.insert(answer, '0')
     table.insert(answer, result)

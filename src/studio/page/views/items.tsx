@@ -148,9 +148,9 @@ const ItemDetails = ({ named }: { readonly named: string }) => {
       <dl class="facts-list">
         <dt>Namespace</dt>
         <dd>{namespaceText(answer.namespace)}</dd>
-        <dt>Version</dt>
+        <dt>Changed</dt>
         <dd>
-          {numberText(answer.version)}, changed <When at={answer.updatedAt} />
+          <When at={answer.updatedAt} />, version <code>{answer.version}</code>
         </dd>
         {answer.expiresAt !== undefined && (
           <>
