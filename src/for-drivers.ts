@@ -5,11 +5,13 @@
  */
 export { assertAppend } from "./checkpoint/append-rules.ts";
 export { DeferredLog, type DriverFacts, type OptionalOperation } from "./checkpoint/deferred-log.ts";
+export { listedThread, unreadableThread } from "./checkpoint/listed-threads.ts";
 export { openPlace, placeOf } from "./checkpoint/search-place.ts";
 export type {
   AppendOutcome,
   AppendRequest,
   FoundRecords,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -21,6 +23,7 @@ export type {
   ThreadEntry,
   ThreadLog,
   ThreadTail,
+  UnreadableThread,
 } from "./checkpoint/thread-log.ts";
 export { type Access, noStoreHere } from "./driver/access.ts";
 export { type ConnectionSource, type Lease, SharedConnection } from "./driver/connection.ts";

@@ -63,7 +63,7 @@ import { type ForkPoint, openHeader } from "./record.ts";
 import { saveState } from "./saving.ts";
 import type { CallSettlement } from "./settling-calls.ts";
 import { comparedPlaces, type StatePlace } from "./state-places.ts";
-import { metadataOf, summarise, summariseThreads } from "./summary.ts";
+import { metadataOf, summarise, summariseThreads, threadIds } from "./summary.ts";
 import { isGraphs } from "./thread-kind.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
 import type { ThreadVerdict } from "./verifying.ts";
@@ -290,11 +290,7 @@ export class Checkpointer extends BaseCheckpointer {
     this.#assertOpen("listThreads");
     const options = optionsOf("listThreads", given, LIST_THREADS);
     await this.#assertCan("listThreads", "listThreads()");
-    const { items, cursor } = await findThreads(this.#context, options);
-    return page(
-      items.map(({ threadId }) => threadId),
-      cursor,
-    );
+    return threadIds(await findThreads(this.#context, options));
   }
 
   /** Threads with the summary of their newest checkpoint. */

@@ -4,11 +4,11 @@ import type { ErrorCode } from "../errors.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "./thread-log.ts";
@@ -111,7 +111,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     return this.#ask((log) => log.copy(source, target, generation));
   }
 
-  listThreads(...given: Parameters<ThreadLog["listThreads"]>): Promise<LogPage<ThreadEntry>> {
+  listThreads(...given: Parameters<ThreadLog["listThreads"]>): Promise<LogPage<ListedThread>> {
     return this.#ask((log) => log.listThreads(...given));
   }
 

@@ -7,11 +7,12 @@ import { encodeText } from "../state/codec.ts";
 import type { Standing } from "../state/standing.ts";
 import type { FindOptions, ListThreadsOptions } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
+import { isReadable, readableThreads } from "./listed-threads.ts";
 import { hasMember } from "./metadata.ts";
 import { openHeader } from "./record.ts";
 import { noteSealedThreads } from "./sealed-threads.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
-import type { LogPage, ThreadEntry, ThreadLog } from "./thread-log.ts";
+import type { ListedThread, LogPage, ThreadEntry, ThreadLog } from "./thread-log.ts";
 
 const MAX_LIMIT = 10_000;
 
@@ -42,9 +43,12 @@ export async function findThreads(context: CheckpointContext, options: ListThrea
     limit: checkedLimit(options.limit, 100),
     cursor: openCursor("threads", options.cursor),
   };
-  const test = (thread: ThreadEntry): boolean =>
-    matches(thread.threadId) && (wanted === undefined || standsSo(thread, wanted, warnings));
-  const found = await gather(context, query, test);
+  const found = await gather(context, query, {
+    warnings,
+    isMeant: matches,
+    test: (thread) => wanted === undefined || standsSo(thread, wanted, warnings),
+    showsUnreadable: wanted === undefined,
+  });
   return { items: found.items, cursor: sealCursor("threads", found.cursor), warnings };
 }
 
@@ -94,8 +98,13 @@ export async function findByMetadata(
   };
   const warnings = new Warnings();
   const found = context.log.queryMetadata
-    ? await queryIndex(context, key, valueJson, query)
-    : await gather(context, query, (thread) => hasMetadata(thread, key, valueJson, warnings));
+    ? await queryIndex(context, key, valueJson, query, warnings)
+    : await gather(context, query, {
+        warnings,
+        isMeant: () => true,
+        test: (thread) => hasMetadata(thread, key, valueJson, warnings),
+        showsUnreadable: false,
+      });
   if (found.items.length === 0) await noteSealedThreads(context, "queryByMetadata", query.prefix, warnings);
   return { items: found.items, cursor: sealCursor("metadata", found.cursor), warnings };
 }
@@ -105,10 +114,12 @@ const queryIndex = (
   key: string,
   valueJson: string,
   { cursor, ...query }: ThreadQuery,
-): Promise<LogPage<ThreadEntry>> =>
+  warnings: Warnings,
+): Promise<LogPage<ListedThread>> =>
   context.call({ operation: "queryByMetadata" }, async (log) => {
     const options = { ...query, ...(cursor !== undefined && { cursor }) };
-    return (await log.queryMetadata?.(key, valueJson, options)) ?? { items: [], cursor: undefined };
+    const found = await log.queryMetadata?.(key, valueJson, options);
+    return { items: readableThreads(found?.items ?? [], warnings), cursor: found?.cursor };
   });
 
 function hasMetadata({ threadId, head }: ThreadEntry, key: string, valueJson: string, warnings: Warnings): boolean {
@@ -126,20 +137,34 @@ interface ThreadQuery {
   readonly cursor: string | undefined;
 }
 
+interface Wanted {
+  /** Whether its id is one of those that are asked for. */
+  readonly isMeant: (threadId: string) => boolean;
+  readonly test: (thread: ThreadEntry) => boolean;
+  /** Whether one that cannot be read is shown by its name; otherwise it is in the warnings alone. */
+  readonly showsUnreadable: boolean;
+  readonly warnings: Warnings;
+}
+
 /** The most threads to ask for at once when few of them match. */
 const LARGEST_PAGE = 1000;
 
 /**
- * Fills a page with threads that pass `test`, in growing steps if few do. A
+ * Fills a page with threads that are wanted, in growing steps if few are. A
  * cursor always points behind a whole page of the driver; if such a page contains
  * more matches than are wanted, it is read again only as far as needed.
  */
 async function gather(
   context: CheckpointContext,
   { prefix, limit, cursor: start }: ThreadQuery,
-  test: (entry: ThreadEntry) => boolean,
-): Promise<LogPage<ThreadEntry>> {
-  const items: ThreadEntry[] = [];
+  { isMeant, test, showsUnreadable, warnings }: Wanted,
+): Promise<LogPage<ListedThread>> {
+  const items: ListedThread[] = [];
+  const isShown = (thread: ListedThread): boolean => {
+    const { threadId } = thread;
+    if (threadId === undefined || !isMeant(threadId)) return false;
+    return isReadable(thread) ? test(thread) : showsUnreadable;
+  };
   let cursor = start;
   for (let size = limit; items.length < limit; ) {
     const query = { prefix, limit: size, ...(cursor !== undefined && { cursor }) };
@@ -147,12 +172,16 @@ async function gather(
     // The matches found so far are returned first; the failure comes with the next page.
     if (found === undefined) return { items, cursor };
     const wanted = limit - items.length;
-    const matches = found.items.filter(test);
+    const matches = found.items.filter(isShown);
     if (matches.length > wanted) {
-      size = found.items.indexOf(matches[wanted - 1] as ThreadEntry) + 1;
+      size = found.items.indexOf(matches[wanted - 1] as ListedThread) + 1;
       continue;
     }
     items.push(...matches);
+    readableThreads(
+      found.items.filter(({ threadId }) => threadId === undefined || isMeant(threadId)),
+      warnings,
+    );
     cursor = found.cursor;
     if (cursor === undefined) break;
     size = Math.max(limit - items.length, Math.min(size * 2, LARGEST_PAGE));
@@ -164,7 +193,7 @@ async function readPage(
   context: CheckpointContext,
   query: Parameters<ThreadLog["listThreads"]>[0],
   mayFail: boolean,
-): Promise<LogPage<ThreadEntry> | undefined> {
+): Promise<LogPage<ListedThread> | undefined> {
   try {
     return await context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
   } catch (error) {
@@ -174,9 +203,9 @@ async function readPage(
 }
 
 /**
- * Every thread, page by page. A thread that the driver cannot even list comes
- * last, as an error, and is recorded as a warning because all the others were
- * listed by then. An error before any thread is the storage's own.
+ * Every thread that can be read, page by page: the one way to walk a whole
+ * storage. Those that cannot be listed are noted. What is thrown is the storage's
+ * own trouble.
  */
 export async function* everyThread(
   context: CheckpointContext,
@@ -186,18 +215,10 @@ export async function* everyThread(
   limit: number = 100,
 ): AsyncGenerator<ThreadEntry, void, undefined> {
   let cursor: string | undefined;
-  let metAny = false;
   do {
     const query = { prefix, limit, ...(cursor !== undefined && { cursor }) };
-    let found: LogPage<ThreadEntry>;
-    try {
-      found = await context.call({ operation }, (log) => log.listThreads(query));
-    } catch (error) {
-      if (!metAny) throw error;
-      return warnings.note(error, undefined);
-    }
-    metAny ||= found.items.length > 0;
-    yield* found.items;
+    const found = await context.call({ operation }, (log) => log.listThreads(query));
+    yield* readableThreads(found.items, warnings);
     // Would never end.
     if (found.cursor !== undefined && found.cursor === cursor) {
       throw new StateError("CORRUPT", "the storage's list of threads leads to the same page again and again");

@@ -6,6 +6,7 @@ import { AgentState } from "../state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import { Checkpointer } from "./checkpointer.ts";
+import { isReadable } from "./listed-threads.ts";
 
 const entry = (toolCallId: string, status: ToolExecution["status"]): ToolExecution => ({
   toolCallId,
@@ -121,7 +122,7 @@ describe("the inbox", () => {
   test("a thread that is damaged is a warning and hides no other", async () => {
     const log = new AlteredLog();
     const checkpointer = await filled(log);
-    const { head } = (await log.listThreads({ prefix: "a/doubt", limit: 1 })).items[0] ?? {};
+    const { head } = (await log.listThreads({ prefix: "a/doubt", limit: 1 })).items.filter(isReadable)[0] ?? {};
     log.alter = (each) =>
       each.writeId === head?.writeId && "body" in each ? { ...each, body: Buffer.from("x") } : each;
     const items = await checkpointer.inbox();

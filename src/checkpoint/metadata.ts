@@ -27,6 +27,26 @@ export function decodeMetadata(text: string, name: string): Readonly<Record<stri
   return decodeText(`{"$":"object","v":${text}}`, name) as Readonly<Record<string, unknown>>;
 }
 
+/** Whether metadata, as it is stored, has `key` with exactly that JSON value. */
+export function storedMember(text: string | undefined, key: string, valueJson: string): boolean {
+  if (text === undefined) return false;
+  const metadata = parsed(text);
+  if (typeof metadata !== "object" || metadata === null || !Object.hasOwn(metadata, key)) return false;
+  return JSON.stringify((metadata as Readonly<Record<string, unknown>>)[key]) === valueJson;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new StateError(
+      "CORRUPT",
+      "the metadata of its newest checkpoint is no JSON: it was damaged or changed by hand",
+      { cause },
+    );
+  }
+}
+
 /** Whether metadata has exactly this value under this key. */
 export const hasMember = (metadata: Readonly<Record<string, unknown>>, key: string, valueJson: string): boolean =>
   Object.hasOwn(metadata, key) && encodeText(metadata[key], "value") === valueJson;

@@ -2,16 +2,17 @@ import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { assertThreadId, assertThreadPrefix, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import { layeredMethod, type OptionalMethod } from "./layered-method.ts";
+import { isReadable } from "./listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
   FoundRecords,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "./thread-log.ts";
@@ -120,7 +121,7 @@ export class PrefixLog implements ThreadLog {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
-  }): Promise<LogPage<ThreadEntry>> {
+  }): Promise<LogPage<ListedThread>> {
     return this.#page(await this.#opened().listThreads(this.#within(options)));
   }
 
@@ -194,8 +195,17 @@ export class PrefixLog implements ThreadLog {
     return { ...options, prefix: this.#prefix + (options.prefix ?? "") };
   }
 
-  #page({ items, cursor }: LogPage<ThreadEntry>): LogPage<ThreadEntry> {
-    return { items: this.#known(items), cursor };
+  #page({ items, cursor }: LogPage<ListedThread>): LogPage<ListedThread> {
+    return { items: items.flatMap((thread) => this.#listed(thread)), cursor };
+  }
+
+  /** Where a damaged thread lies may say what it is called, and it may be none of these. */
+  #listed(thread: ListedThread): readonly ListedThread[] {
+    const { threadId } = thread;
+    if (threadId !== undefined) return this.#known([{ ...thread, threadId }]);
+    if (this.#prefix === "" || isReadable(thread)) return [thread];
+    const message = "a thread of the storage cannot be read, and whether it is one of these cannot be told";
+    return [{ threadId, trouble: { code: thread.trouble.code, message } }];
   }
 
   /** The same hits with the ids as they are here. A thread whose id equals the prefix is outside the view. */

@@ -14,6 +14,7 @@ import { put, recordAt } from "../testing/thread-log-cases/sample-records.ts";
 import { BaseCheckpointer } from "./base-checkpointer.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import type { CheckpointerOptions } from "./context.ts";
+import { isReadable } from "./listed-threads.ts";
 import { PrefixLog } from "./prefix-log.ts";
 import { ReadOnlyLog } from "./read-only-log.ts";
 import { StorageBackendAdapter } from "./storage-adapter/adapter.ts";
@@ -23,7 +24,7 @@ import type { ThreadLog } from "./thread-log.ts";
 async function contentsOf(log: ThreadLog): Promise<Record<string, string>> {
   const { items } = await log.listThreads({ prefix: "", limit: 1000 });
   const found: Record<string, string> = {};
-  for (const { threadId } of items) {
+  for (const { threadId } of items.filter(isReadable)) {
     found[threadId] = JSON.stringify([await log.readTail(threadId), await log.list(threadId, { limit: 1000 })]);
   }
   return found;

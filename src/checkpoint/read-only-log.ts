@@ -3,11 +3,11 @@ import type { ErrorCode } from "../errors.ts";
 import { layeredMethod } from "./layered-method.ts";
 import type {
   AppendOutcome,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "./thread-log.ts";
@@ -90,7 +90,7 @@ export class ReadOnlyLog implements ThreadLog {
     return this.#inner.list(...given);
   }
 
-  listThreads(...given: Parameters<ThreadLog["listThreads"]>): Promise<LogPage<ThreadEntry>> {
+  listThreads(...given: Parameters<ThreadLog["listThreads"]>): Promise<LogPage<ListedThread>> {
     return this.#inner.listThreads(...given);
   }
 

@@ -1,8 +1,9 @@
 import { SEALED_HEADER } from "../driver/unopened.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import type { CheckpointContext } from "./context.ts";
+import { isReadable } from "./listed-threads.ts";
 import { openHeader } from "./record.ts";
-import type { LogPage, ThreadEntry } from "./thread-log.ts";
+import type { ListedThread, LogPage } from "./thread-log.ts";
 
 const LOOKED_AT = 3;
 
@@ -23,9 +24,9 @@ export async function noteSealedThreads(
   if (!capabilities.listThreads || (capabilities.sealing ?? "none") !== "none" || metNone.has(context)) return;
   const query = { prefix, limit: LOOKED_AT };
   // What was asked for was answered: a look beside it that fails takes nothing away.
-  const nothing: LogPage<ThreadEntry> = { items: [], cursor: undefined };
+  const nothing: LogPage<ListedThread> = { items: [], cursor: undefined };
   const { items } = await context.call({ operation }, (log) => log.listThreads(query)).catch(() => nothing);
-  const sealed = items.filter(({ head }) => head.header.startsWith(SEALED_HEADER));
+  const sealed = items.filter(isReadable).filter(({ head }) => head.header.startsWith(SEALED_HEADER));
   if (sealed.length === 0 && items.length > 0 && prefix === "") metNone.add(context);
   for (const { threadId, head } of sealed) {
     await warnings.skipping(threadId, () => openHeader(head));

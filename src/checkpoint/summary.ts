@@ -1,12 +1,13 @@
 import { type Page, page } from "../driver/page.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import type { CheckpointSummary, ThreadSummary } from "./base-checkpointer.ts";
+import { isReadable, isUnreadableThread } from "./listed-threads.ts";
 import { decodeMetadata } from "./metadata.ts";
 import { openHeader, type RecordHeader } from "./record.ts";
-import type { LogEntry, LogPage, ThreadEntry } from "./thread-log.ts";
+import type { ListedThread, LogEntry, LogPage, ThreadEntry } from "./thread-log.ts";
 
 /** A page of threads, and the troubles of those that it shows in part. */
-export interface FoundThreads extends LogPage<ThreadEntry> {
+export interface FoundThreads extends LogPage<ListedThread> {
   readonly warnings: Warnings;
 }
 
@@ -51,10 +52,20 @@ export function summariseThread({ threadId, head }: ThreadEntry, warnings: Warni
   }
 }
 
+/** Those that can be named and no more come last. */
 export function summariseThreads({ items, cursor, warnings }: FoundThreads): Page<ThreadSummary> {
-  const shown = items.map((thread) => summariseThread(thread, warnings));
-  return page(shown, cursor, warnings.list);
+  const shown = items.filter(isReadable).map((thread) => summariseThread(thread, warnings));
+  const named = namesOfUnreadable(items).map((threadId) => ({ threadId, checkpointId: "" }));
+  return page([...shown, ...named], cursor, warnings.list);
 }
+
+export function threadIds({ items, cursor, warnings }: FoundThreads): Page<string> {
+  const shown = items.filter(isReadable).map(({ threadId }) => threadId);
+  return page([...shown, ...namesOfUnreadable(items)], cursor, warnings.list);
+}
+
+const namesOfUnreadable = (items: readonly ListedThread[]): readonly string[] =>
+  items.filter(isUnreadableThread).flatMap(({ threadId }) => threadId ?? []);
 
 export const metadataOf = (entry: LogEntry): Readonly<Record<string, unknown>> =>
   entry.metadata === undefined ? {} : decodeMetadata(entry.metadata, `the metadata of record ${entry.seq}`);

@@ -20,6 +20,7 @@
 
 import type { Driver } from "../driver/driver.ts";
 import type { Durability } from "../driver/durability.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { FoundRecords, SearchRange } from "./found-records.ts";
 
 export type { FoundRecords, SearchHit, SearchOrder, SearchRange } from "./found-records.ts";
@@ -127,7 +128,16 @@ export interface ThreadEntry {
   readonly head: LogEntry;
 }
 
-/** A page and, if there is more, the cursor to it. */
+/** A thread that is there and cannot be listed: it is damaged, or was written by a newer version. */
+export interface UnreadableThread {
+  /** `undefined` if what would have told the id is what is damaged. */
+  readonly threadId: string | undefined;
+  readonly trouble: { readonly code: ErrorCode; readonly message: string };
+}
+
+export type ListedThread = ThreadEntry | UnreadableThread;
+
+/** A page and, if there is more, the cursor to it. A page may be shorter than it was asked for, or empty, and not be the last. */
 export interface LogPage<Item> {
   readonly items: readonly Item[];
   readonly cursor: string | undefined;
@@ -241,15 +251,16 @@ export interface ThreadLog extends Driver {
   /**
    * Threads that have a head checkpoint, in a stable order of the driver's
    * choice; every thread that exists during the whole walk is met exactly once.
-   * `prefix` narrows it to ids that begin with it, literally. A damaged thread
-   * does not block the others: it comes last, as an error that names it, after
-   * every other thread was returned.
+   * `prefix` narrows it to ids that begin with it, literally. A thread that
+   * cannot be read is an item too, in its place, with its trouble instead of its
+   * head (`listedThread` makes it); one whose id cannot be told is in every list
+   * that it may belong to. So whatever is thrown concerns the storage itself.
    */
   listThreads(options: {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
-  }): Promise<LogPage<ThreadEntry>>;
+  }): Promise<LogPage<ListedThread>>;
 
   /**
    * Records whose words contain all of `words`, each as a whole word or as the
@@ -274,13 +285,15 @@ export interface ThreadLog extends Driver {
 
   /**
    * Threads whose ids begin with `prefix` and whose head checkpoint's metadata has
-   * `key` with that JSON value. Without it, threads are scanned.
+   * `key` with that JSON value. A thread that cannot be asked, because its row or
+   * its metadata is damaged, is an item with its trouble, wherever the index still
+   * leads to it. Without this method, threads are scanned.
    */
   queryMetadata?(
     key: string,
     valueJson: string,
     options: { readonly cursor?: string; readonly limit: number; readonly prefix?: string },
-  ): Promise<LogPage<ThreadEntry>>;
+  ): Promise<LogPage<ListedThread>>;
 
   /**
    * Calls back some time after the thread changed, perhaps for no reason; returns

@@ -1,6 +1,7 @@
 import type { Page } from "../driver/page.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import type { CommandCall } from "./command.ts";
+import { warningText } from "./output/wording.ts";
 
 /** The items of a list, page by page, up to `--limit` or, with `--all`, to the end. */
 export class Walk<Item> {
@@ -35,9 +36,7 @@ export class Walk<Item> {
   /** Nothing is cut off in silence, and no damaged thread is passed over. */
   async report(): Promise<void> {
     const { note, printer } = this.#call;
-    for (const { threadId, code, message } of this.warnings) {
-      await note(`holdfast: ${threadId === undefined ? "" : `${threadId}: `}${code}: ${message}`);
-    }
+    for (const warning of this.warnings) await note(warningText(warning));
     if (this.cursor !== undefined && printer.format !== "json") await note(`more: --cursor ${this.cursor}`);
   }
 }

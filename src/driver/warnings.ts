@@ -43,6 +43,12 @@ export class Warnings {
     if (this.#list.length < MOST_WARNINGS) this.#list.push(warning);
   }
 
+  /** What another collection recorded of the threads that are `meant`; what it counted and no longer lists is counted here. */
+  addAll({ list, count }: Warnings, isMeant: (warning: ThreadWarning) => boolean = () => true): void {
+    for (const warning of list) if (isMeant(warning)) this.add(warning);
+    this.#count += count - list.length;
+  }
+
   /** The result of `work`, or `undefined` if a trouble of one thread prevented it. */
   async skipping<T>(threadId: string | undefined, work: () => T | Promise<T>): Promise<T | undefined> {
     try {

@@ -10,6 +10,7 @@ import {
   shareContext,
 } from "../checkpoint/context.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/finding.ts";
+import { readableThreads } from "../checkpoint/listed-threads.ts";
 import { redactedMetadata } from "../checkpoint/metadata.ts";
 import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/thread-log.ts";
 import { openCursor, sealCursor } from "../driver/cursor.ts";
@@ -258,7 +259,9 @@ export class CheckpointSaver implements Saver {
       const page = { ...query, limit: size - found.length, ...(cursor !== undefined && { cursor }) };
       if (page.limit === 0) break;
       const answer = await this.#context.call({ operation: "listThreads" }, (log) => log.listThreads(page));
-      for (const { threadId, head } of answer.items) if (isGraph(head, threadId, warnings)) found.push(threadId);
+      for (const { threadId, head } of readableThreads(answer.items, warnings)) {
+        if (isGraph(head, threadId, warnings)) found.push(threadId);
+      }
       cursor = answer.cursor;
     } while (cursor !== undefined);
     return page(found, sealCursor("threads", cursor), warnings.list);

@@ -1,4 +1,5 @@
-import type { ThreadLog } from "../checkpoint/thread-log.ts";
+import { isReadable } from "../checkpoint/listed-threads.ts";
+import type { ListedThread, LogPage, ThreadLog } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import type { Namespace, StoreDriver } from "../store/store-driver.ts";
 import type { NamedKey } from "./box.ts";
@@ -39,8 +40,8 @@ export async function keyInLog(
   if (!log.capabilities.listThreads) return undefined;
   const { items } = await log
     .listThreads({ prefix: "", limit: LOOKED_AT })
-    .catch((error: unknown) => nothingIfForbidden(error, { items: [] }));
-  const own = items.filter(({ threadId }) => !isStaging(threadId) && tenantOf(threadId) === tenant);
+    .catch((error: unknown) => nothingIfForbidden<LogPage<ListedThread>>(error, { items: [], cursor: undefined }));
+  const own = items.filter(isReadable).filter(({ threadId }) => !isStaging(threadId) && tenantOf(threadId) === tenant);
   return own.flatMap(({ head }) => keyOfHeader(head) ?? [])[0];
 }
 

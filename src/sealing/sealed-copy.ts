@@ -192,6 +192,7 @@ async function removeAbandoned(inner: ThreadLog): Promise<void> {
   if (!inner.capabilities.listThreads) return;
   const { items } = await inner.listThreads({ prefix: STAGING_PREFIX, limit: PAGE });
   for (const { threadId } of items) {
+    if (threadId === undefined) continue;
     const begun = Number.parseInt(threadId.slice(STAGING_PREFIX.length), 10);
     if (Date.now() - begun > ABANDONED_MS) await inner.remove(threadId);
   }

@@ -1,16 +1,17 @@
 import { recordsIn } from "../checkpoint/append-rules.ts";
 import { layeredMethod, type OptionalMethod } from "../checkpoint/layered-method.ts";
+import { isReadable } from "../checkpoint/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
   FoundRecords,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   SearchHit,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "../checkpoint/thread-log.ts";
@@ -182,7 +183,7 @@ export class SealedLog implements ThreadLog {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
-  }): Promise<LogPage<ThreadEntry>> {
+  }): Promise<LogPage<ListedThread>> {
     return this.#page(await this.#inner.listThreads(options));
   }
 
@@ -223,11 +224,13 @@ export class SealedLog implements ThreadLog {
     };
   }
 
-  async #page({ items, cursor }: LogPage<ThreadEntry>): Promise<LogPage<ThreadEntry>> {
+  async #page({ items, cursor }: LogPage<ListedThread>): Promise<LogPage<ListedThread>> {
     const sealer = await this.#sealer.get();
-    const own: ThreadEntry[] = [];
-    for (const { threadId, head } of items) {
-      if (!isStaging(threadId)) own.push({ threadId, head: await sealer.openOrNot(threadId, head) });
+    const own: ListedThread[] = [];
+    for (const thread of items) {
+      if (thread.threadId !== undefined && isStaging(thread.threadId)) continue;
+      if (!isReadable(thread)) own.push(thread);
+      else own.push({ ...thread, head: await sealer.openOrNot(thread.threadId, thread.head) });
     }
     return { items: own, cursor };
   }

@@ -7,12 +7,12 @@ import type {
   AppendRequest,
   FoundRecords,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   SearchHit,
-  ThreadEntry,
   ThreadTail,
 } from "../checkpoint/thread-log.ts";
 import type { CallPlace } from "../driver/call.ts";
@@ -159,7 +159,7 @@ export class TenantLog {
     return outcome;
   }
 
-  async listThreads(query: PageQuery): Promise<LogPage<ThreadEntry>> {
+  async listThreads(query: PageQuery): Promise<LogPage<ListedThread>> {
     const place = { operation: "listThreads" };
     await this.#context.connect(place);
     if (!this.#part.capabilities.listThreads) throw cannot("listThreads");
@@ -167,7 +167,7 @@ export class TenantLog {
     return this.#page(await this.#call(place, (log) => log.listThreads(options)), "threads");
   }
 
-  async queryMetadata(key: string, valueJson: string, query: PageQuery): Promise<LogPage<ThreadEntry>> {
+  async queryMetadata(key: string, valueJson: string, query: PageQuery): Promise<LogPage<ListedThread>> {
     const options = this.#opened(query, "metadata");
     const found = await this.#call({ operation: "queryMetadata" }, async (log) => {
       if (log.queryMetadata === undefined) throw cannot("metadataQuery");
@@ -221,7 +221,7 @@ export class TenantLog {
     };
   }
 
-  #page({ items, cursor }: LogPage<ThreadEntry>, kind: string): LogPage<ThreadEntry> {
+  #page({ items, cursor }: LogPage<ListedThread>, kind: string): LogPage<ListedThread> {
     return {
       items,
       cursor: cursor === undefined ? undefined : this.#seal.seal(cursor, this.#purpose(kind)),

@@ -49,6 +49,9 @@ export interface WalkProgress {
   /** It waits until somebody asks it to read on. */
   readonly paused: boolean;
   readonly failed?: string;
+  /** How many threads can neither be read nor named, and what is wrong with the first. */
+  readonly unnamed?: number;
+  readonly unnamedFirst?: string;
 }
 
 export interface ThreadsAnswer {

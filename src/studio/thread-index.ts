@@ -1,8 +1,10 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { isReadable } from "../checkpoint/listed-threads.ts";
 import { openHeader } from "../checkpoint/record.ts";
 import { metadataOf } from "../checkpoint/summary.ts";
 import { isGraphs } from "../checkpoint/thread-kind.ts";
-import type { ThreadEntry } from "../checkpoint/thread-log.ts";
+import type { ListedThread, ThreadEntry, UnreadableThread } from "../checkpoint/thread-log.ts";
+import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { cutAt } from "./answers/cut.ts";
 import { jsonText } from "./answers/value-tree.ts";
@@ -35,6 +37,8 @@ export class ThreadIndex {
   readonly #context: CheckpointContext;
   readonly #options: IndexOptions;
   #rows = new Map<string, ThreadRow>();
+  /** Threads that cannot be read and whose ids cannot be told. */
+  #unnamed = new Warnings();
   /** Grows with every change of the rows. */
   #version = 0;
   readonly #sorted = new Map<Order, { readonly version: number; readonly rows: readonly ThreadRow[] }>();
@@ -80,6 +84,10 @@ export class ThreadIndex {
       // Somebody who asked for more waits for it, and has no reason to ask again.
       paused: this.#isPaused && this.#rows.size >= this.#allowed,
       ...(this.#failed !== undefined && { failed: this.#failed }),
+      ...(this.#unnamed.count > 0 && {
+        unnamed: this.#unnamed.count,
+        unnamedFirst: this.#unnamed.list[0]?.message ?? "",
+      }),
     };
   }
 
@@ -121,11 +129,17 @@ export class ThreadIndex {
   async #walk(): Promise<void> {
     const begun = this.#options.now();
     const rows = new Map<string, ThreadRow>();
+    const unnamed = new Warnings();
     let isPaused = false;
     try {
       for await (const page of this.#pages()) {
         if (this.#isClosed) return;
-        for (const entry of page) rows.set(entry.threadId, rowOf(entry));
+        for (const thread of page) {
+          if (isReadable(thread)) rows.set(thread.threadId, rowOf(thread));
+          else if (thread.threadId !== undefined)
+            rows.set(thread.threadId, unreadableRow(thread.threadId, thread.trouble));
+          else unnamed.add({ threadId: undefined, ...thread.trouble });
+        }
         // Shown as soon as it is more than was known; until a later walk is complete, what was known stays.
         if (rows.size > this.#rows.size && !this.#isComplete) this.#rows = rows;
         if (this.#rows === rows) this.#version++;
@@ -136,6 +150,7 @@ export class ThreadIndex {
         }
       }
       this.#rows = rows;
+      this.#unnamed = unnamed;
       this.#version++;
       this.#isPaused = isPaused;
       this.#isComplete = !isPaused;
@@ -150,22 +165,13 @@ export class ThreadIndex {
     this.#restUntil = this.#failed === undefined ? this.#options.now() + Math.max(SHORTEST_REST_MS, 20 * took) : 0;
   }
 
-  async *#pages(): AsyncGenerator<readonly ThreadEntry[]> {
+  async *#pages(): AsyncGenerator<readonly ListedThread[]> {
     let cursor: string | undefined;
-    let met = 0;
     do {
       const query = { prefix: "", limit: PAGE, ...(cursor !== undefined && { cursor }) };
-      try {
-        const found = await this.#context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
-        met += found.items.length;
-        cursor = found.cursor;
-        yield found.items;
-      } catch (error) {
-        // A thread that cannot even be listed comes last, as an error: all the others were met by then.
-        if (met === 0 || !StateError.is(error) || error.code !== "CORRUPT") throw error;
-        this.#options.onFailure(error);
-        return;
-      }
+      const found = await this.#context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
+      cursor = found.cursor;
+      yield found.items;
     } while (cursor !== undefined);
   }
 }
@@ -196,7 +202,14 @@ export function rowOf({ threadId, head }: ThreadEntry): ThreadRow {
     };
   } catch (error) {
     if (!StateError.is(error)) throw error;
-    const trouble = { code: error.code, message: cutAt(error.message, 300) };
-    return { threadId, checkpointId, kind: "agent", metadata: [], trouble };
+    return { ...unreadableRow(threadId, error), checkpointId };
   }
 }
+
+const unreadableRow = (threadId: string, { code, message }: UnreadableThread["trouble"]): ThreadRow => ({
+  threadId,
+  checkpointId: "",
+  kind: "agent",
+  metadata: [],
+  trouble: { code, message: cutAt(message, 300) },
+});

@@ -1,15 +1,17 @@
+import { isReadable } from "../checkpoint/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
   FoundRecords,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   LogRecord,
   SearchOrder,
-  ThreadEntry,
   ThreadTail,
+  UnreadableThread,
 } from "../checkpoint/thread-log.ts";
 import type { Durability } from "../driver/durability.ts";
 import { Fields, isCount } from "./fields.ts";
@@ -189,16 +191,28 @@ export function readFoundTail(fields: Fields): ThreadTail | undefined {
 export const entriesJson = (entries: readonly LogEntry[]): object => ({ entries: entries.map(entryJson) });
 export const readEntries = (fields: Fields): readonly LogEntry[] => fields.objects("entries").map(readEntry);
 
-export const pageJson = ({ items, cursor }: LogPage<ThreadEntry>): object => ({
-  items: items.map(({ threadId, head }) => ({ threadId, head: entryJson(head) })),
+export const pageJson = ({ items, cursor }: LogPage<ListedThread>): object => ({
+  items: items.map((thread) => {
+    const { threadId } = thread;
+    return isReadable(thread) ? { threadId, head: entryJson(thread.head) } : { threadId, trouble: thread.trouble };
+  }),
   cursor,
 });
 
-export const readPage = (fields: Fields): LogPage<ThreadEntry> => ({
+export const readPage = (fields: Fields): LogPage<ListedThread> => ({
   items: fields
     .objects("items")
-    .map((item) => ({ threadId: item.text("threadId"), head: readEntry(item.object("head")) })),
+    .map((item) =>
+      item.has("trouble")
+        ? { threadId: item.optionalText("threadId"), trouble: readTrouble(item.object("trouble")) }
+        : { threadId: item.text("threadId"), head: readEntry(item.object("head")) },
+    ),
   cursor: fields.optionalText("cursor"),
+});
+
+const readTrouble = (fields: Fields): UnreadableThread["trouble"] => ({
+  code: fields.text("code") === "INCOMPATIBLE" ? "INCOMPATIBLE" : "CORRUPT",
+  message: fields.text("message"),
 });
 
 export const foundJson = ({ hits, order }: FoundRecords): object => ({

@@ -67,6 +67,7 @@ export type SchemaName =
   | "Copy"
   | "CopyOutcome"
   | "ThreadPage"
+  | "ListedThread"
   | "Search"
   | "Hits"
   | "MetadataQuery"
@@ -119,7 +120,11 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   Removal: object({ outcome: { enum: ["removed", "absent", "moved"] } }),
   Copy: request({ target: id, generation: id }),
   CopyOutcome: object({ outcome: { enum: ["copied", "no source", "target exists"] } }),
-  ThreadPage: object({ items: list(object({ threadId: text, head: ref("Entry") })) }, { cursor: text }),
+  ThreadPage: object({ items: list(ref("ListedThread")) }, { cursor: text }),
+  ListedThread: {
+    ...object({}, { threadId: text, head: ref("Entry"), trouble: object({ code: text, message: text }) }),
+    description: "With its head; or, if it cannot be read, with its trouble, and its id where that can be told",
+  },
   Search: request({ words: { ...list(text), maxItems: MAX_WORDS }, limit }, { prefix: text, after: cursor }),
   Hits: object({
     hits: list(object({ threadId: text, entry: ref("Entry"), score: { type: "number" } }, { place: text })),

@@ -2,6 +2,7 @@ import { vi } from "vitest";
 import { BACKENDS } from "../../src/backends/registry.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
 import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 
@@ -15,5 +16,5 @@ export function standIn(log: ThreadLog): void {
 /** The threads that are really in the storage. */
 export async function threadsIn(log: ThreadLog): Promise<readonly string[]> {
   const { items } = await log.listThreads({ prefix: "", limit: 1000 });
-  return items.map(({ threadId }) => threadId);
+  return items.filter(isReadable).map(({ threadId }) => threadId);
 }

@@ -3,6 +3,7 @@ import { FileCheckpointer } from "../../src/backends/file/index.ts";
 import { HTTPCheckpointer } from "../../src/backends/http/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
 import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
 import { createToken, type ReportedFailure, serve } from "../../src/server/index.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
@@ -23,7 +24,9 @@ describe("a client with read access", () => {
         open: (options) => service.client(options),
         contents: async () => {
           const { items } = await log.listThreads({ prefix: "", limit: 1000 });
-          const tails = items.map(async ({ threadId }) => [threadId, JSON.stringify(await log.readTail(threadId))]);
+          const tails = items
+            .filter(isReadable)
+            .map(async ({ threadId }) => [threadId, JSON.stringify(await log.readTail(threadId))]);
           return Object.fromEntries(await Promise.all(tails)) as Record<string, string>;
         },
         cleanup: async () => service[Symbol.asyncDispose](),

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { OCIBucketBackend, type OCIBucketOptions } from "../../src/backends/oci/index.ts";
 import { OciLog, type OciLogOptions } from "../../src/backends/oci/log.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
 import type { WiredStorage } from "../network/wire-cuts.ts";
 import { OciStandIn, type StandInOptions } from "./stand-in.ts";
 
@@ -94,7 +95,7 @@ function liveBucket(bucketName: string): TestBucket {
       const log = openLog({ ...place, prefix } as TestPlace);
       for (;;) {
         const { items, cursor } = await log.listThreads({ prefix: "", limit: 100 });
-        for (const { threadId } of items) await log.remove(threadId);
+        for (const { threadId } of items.filter(isReadable)) await log.remove(threadId);
         if (cursor === undefined) break;
       }
       await log.removeLeftovers();

@@ -5,6 +5,7 @@ import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
@@ -16,7 +17,7 @@ import { sampleKeyring } from "./sample-keyring.ts";
 /** Everything that a log holds, as one text: what whoever reads the storage sees. */
 async function bytesOf(log: ThreadLog): Promise<string> {
   const seen: string[] = [];
-  for (const { threadId } of (await log.listThreads({ prefix: "", limit: 1000 })).items) {
+  for (const { threadId } of (await log.listThreads({ prefix: "", limit: 1000 })).items.filter(isReadable)) {
     for (const { body, ...entry } of (await log.readRecords(threadId, { limit: 1000 }))?.records ?? []) {
       seen.push(JSON.stringify(entry), Buffer.from(body).toString("latin1"));
     }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
 import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
 import type { LogChain, ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { Keyring } from "../../src/sealing/keyring.ts";
@@ -14,7 +15,7 @@ import { sampleKeyring } from "./sample-keyring.ts";
 /** Everything that a log holds, as one text: what whoever reads the storage sees. */
 async function bytesOf(log: ThreadLog): Promise<string> {
   const seen: string[] = [];
-  for (const { threadId } of (await log.listThreads({ prefix: "", limit: 1000 })).items) {
+  for (const { threadId } of (await log.listThreads({ prefix: "", limit: 1000 })).items.filter(isReadable)) {
     for (const record of (await log.readRecords(threadId, { limit: 1000 }))?.records ?? []) {
       const { body, ...entry } = record;
       seen.push(JSON.stringify(entry), Buffer.from(body).toString("latin1"));

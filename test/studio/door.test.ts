@@ -2,6 +2,8 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
+import type { ListedThread } from "../../src/checkpoint/thread-log.ts";
 import { MOST_ANSWER_BYTES, ROUTES, type RouteName } from "../../src/studio/routes.ts";
 import { encodeSegment } from "../../src/wire/names.ts";
 import { type OpenedStudio, openStudio } from "./opened-studio.ts";
@@ -57,8 +59,9 @@ afterAll(async () => {
 async function allTails(): Promise<string> {
   const log = contextOf(checkpointer)?.log;
   const { items } = (await log?.listThreads({ prefix: "", limit: 1000 })) ?? { items: [] };
+  const threads: readonly ListedThread[] = items;
   const tails = await Promise.all(
-    items.map(async ({ threadId }) => [threadId, (await log?.tail(threadId))?.entry.writeId]),
+    threads.filter(isReadable).map(async ({ threadId }) => [threadId, (await log?.tail(threadId))?.entry.writeId]),
   );
   return JSON.stringify(tails);
 }

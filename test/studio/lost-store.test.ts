@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
 import { Checkpointer } from "../../src/index.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
 import { type OpenedStudio, openStudio } from "./opened-studio.ts";
@@ -23,9 +24,9 @@ describeWithChromium("Studio and a store that comes and goes", (open) => {
         const { items, cursor } = await listed(options);
         return {
           cursor,
-          items: items.map((item) =>
-            item.threadId === damaged ? { ...item, head: { ...item.head, header: "{" } } : item,
-          ),
+          items: items
+            .filter(isReadable)
+            .map((item) => (item.threadId === damaged ? { ...item, head: { ...item.head, header: "{" } } : item)),
         };
       },
     });

@@ -4,12 +4,12 @@ import type {
   AppendOutcome,
   AppendRequest,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   LogRecord,
-  ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import type { Access } from "../../driver/access.ts";
@@ -118,7 +118,7 @@ export class FileLog implements ThreadLog {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
-  }): Promise<LogPage<ThreadEntry>> {
+  }): Promise<LogPage<ListedThread>> {
     await this.#open();
     return this.#walk.page(options);
   }

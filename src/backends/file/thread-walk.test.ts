@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { actors } from "../../../test/file/stepwise.ts";
 import { recordAt, requestFor } from "../../../test/file/thread-on-disk.ts";
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import { FileLog } from "./log.ts";
 
 vi.mock("node:fs/promises", async (original) => {
@@ -29,7 +30,7 @@ async function walk(
   let cursor: string | undefined;
   do {
     const page = await open().listThreads({ prefix: "thr", limit: 4, ...(cursor !== undefined && { cursor }) });
-    met.push(...page.items.map(({ threadId }) => threadId));
+    met.push(...page.items.filter(isReadable).map(({ threadId }) => threadId));
     cursor = page.cursor;
     if (cursor !== undefined) await between(met);
   } while (cursor !== undefined);

@@ -1,6 +1,8 @@
-import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { unreadableThread } from "../../checkpoint/listed-threads.ts";
+import type { ListedThread, LogPage } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import { ownerOf } from "./directory-owner.ts";
 import { directoryPrefix, isListingName, isThreadDirectoryName, newListingName } from "./layout.ts";
 import type { RootDirectory } from "./root.ts";
 import { readThread, type Snapshot } from "./snapshot.ts";
@@ -11,16 +13,13 @@ interface WalkOptions {
   readonly limit: number;
 }
 
-/** How far a walk has come: the last directory, and those that could not be read on the way. */
+/** How far a walk has come. */
 interface Progress {
   /** The listing that the walk uses. */
   readonly listing: string;
+  /** The last directory that was read. */
   readonly after: string;
-  readonly damaged: readonly string[];
 }
-
-/** Sorts after the name of every thread's directory. */
-const END = "~";
 
 interface NamesOfThreads {
   readonly id: string;
@@ -29,9 +28,8 @@ interface NamesOfThreads {
 }
 
 /**
- * Walks through the threads in order of their directory names. A damaged thread must
- * neither be skipped silently nor block the others: it is postponed to the end of
- * the walk, where the error names it after everything readable was returned.
+ * Walks through the threads in order of their directory names. A name does not tell
+ * the id: a thread of which no file tells it either is in every list that it may belong to.
  */
 export class ThreadWalk {
   readonly #root: RootDirectory;
@@ -46,12 +44,9 @@ export class ThreadWalk {
     this.#root = root;
   }
 
-  async page(options: WalkOptions): Promise<LogPage<ThreadEntry>> {
+  async page(options: WalkOptions): Promise<LogPage<ListedThread>> {
     const progress = progressFrom(options.cursor);
-    const found =
-      progress.after === END
-        ? await rereadDamaged(this.#root, progress, options)
-        : await this.#read(await this.#namesFor(progress), progress, options);
+    const found = await this.#read(await this.#namesFor(progress), progress, options);
     if (found.cursor === undefined && this.#latest?.id === progress.listing) this.#latest = undefined;
     return found;
   }
@@ -65,30 +60,26 @@ export class ThreadWalk {
 
   async #read(
     { id: listing, names: all }: NamesOfThreads,
-    { after, damaged }: Progress,
+    { after }: Progress,
     options: WalkOptions,
-  ): Promise<LogPage<ThreadEntry>> {
+  ): Promise<LogPage<ListedThread>> {
     const { limit, prefix } = options;
     const start = directoryPrefix(prefix);
     let next = firstFrom(all, after > start ? after : start);
-    const items: ThreadEntry[] = [];
-    const putOff = [...damaged];
+    const items: ListedThread[] = [];
     let last = after;
     while (all[next]?.startsWith(start)) {
       const count = Math.min(AT_ONCE, limit + 1 - items.length);
       const some = all.slice(next, next + count).filter((name) => name !== after && name.startsWith(start));
       next += count;
       for (const { name, thread } of await readSome(this.#root, some, prefix)) {
-        const isOneTooMany = items.length === limit && thread !== undefined && thread !== DAMAGED;
-        if (isOneTooMany) return { items, cursor: cursorOf({ listing, after: last, damaged: putOff }) };
+        if (items.length === limit && thread !== undefined)
+          return { items, cursor: cursorOf({ listing, after: last }) };
         last = name;
-        if (thread === DAMAGED) putOff.push(name);
-        else if (thread !== undefined) items.push(thread);
+        if (thread !== undefined) items.push(thread);
       }
     }
-    const atEnd = { listing, after: END, damaged: putOff };
-    if (putOff.length === 0) return { items, cursor: undefined };
-    return items.length === 0 ? rereadDamaged(this.#root, atEnd, options) : { items, cursor: cursorOf(atEnd) };
+    return { items, cursor: undefined };
   }
 }
 
@@ -103,11 +94,9 @@ function firstFrom(names: readonly string[], least: string): number {
   return low;
 }
 
-const DAMAGED: unique symbol = Symbol("holdfast.file.damaged");
-
 interface Met {
   readonly name: string;
-  readonly thread: ThreadEntry | typeof DAMAGED | undefined;
+  readonly thread: ListedThread | undefined;
 }
 
 const readSome = (root: RootDirectory, names: readonly string[], prefix: string): Promise<readonly Met[]> =>
@@ -115,36 +104,24 @@ const readSome = (root: RootDirectory, names: readonly string[], prefix: string)
     try {
       return { name, thread: await readHead(root, name, prefix) };
     } catch (error) {
-      if (StateError.is(error, "CORRUPT") || StateError.is(error, "INCOMPATIBLE")) return { name, thread: DAMAGED };
-      throw error;
+      const thread = unreadableThread(undefined, error);
+      const threadId = await ownerOf(root, name);
+      return { name, thread: threadId?.startsWith(prefix) === false ? undefined : { ...thread, threadId } };
     }
   });
 
-const readHead = (root: RootDirectory, name: string, prefix: string): Promise<ThreadEntry | undefined> =>
+const readHead = (root: RootDirectory, name: string, prefix: string): Promise<ListedThread | undefined> =>
   readThread(root, name, async (snapshot: Snapshot) => {
     const { threadId } = snapshot.tail;
     const head = threadId.startsWith(prefix) ? await snapshot.head() : undefined;
     return head && { threadId, head };
   });
 
-/** Throws for the first thread that is still damaged. Threads that were repaired meanwhile are returned like any other. */
-async function rereadDamaged(
-  root: RootDirectory,
-  progress: Progress,
-  { prefix, limit }: WalkOptions,
-): Promise<LogPage<ThreadEntry>> {
-  const threads = await inParallel(progress.damaged.slice(0, limit), (name) => readHead(root, name, prefix));
-  const rest = progress.damaged.slice(limit);
-  const items = threads.filter((thread) => thread !== undefined);
-  return { items, cursor: rest.length === 0 ? undefined : cursorOf({ ...progress, damaged: rest }) };
-}
-
-const cursorOf = ({ listing, after, damaged }: Progress): string => [listing, after, ...damaged].join("!");
+const cursorOf = ({ listing, after }: Progress): string => `${listing}!${after}`;
 
 function progressFrom(cursor: string | undefined): Progress {
-  if (cursor === undefined) return { listing: "", after: "", damaged: [] };
-  const [listing = "", after = "", ...damaged] = cursor.split("!");
-  const isOurs = isListingName(listing) && (after === END || isThreadDirectoryName(after));
-  if (isOurs && damaged.every(isThreadDirectoryName)) return { listing, after, damaged };
+  if (cursor === undefined) return { listing: "", after: "" };
+  const [listing = "", after = "", ...rest] = cursor.split("!");
+  if (isListingName(listing) && isThreadDirectoryName(after) && rest.length === 0) return { listing, after };
   throw new StateError("INVALID_ARGUMENT", "this cursor was not made by this backend; hand back page.cursor as it is");
 }

@@ -4,12 +4,12 @@ import type {
   AppendOutcome,
   AppendRequest,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   SearchRange,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
@@ -121,7 +121,7 @@ export class HttpLog implements ThreadLog {
     return fieldsOf(answer).oneOf("outcome", COPY_OUTCOMES);
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     const { prefix, cursor, limit } = options;
     // No id begins with half a surrogate pair, and a URL cannot hold one.
     if (!prefix.isWellFormed()) return { items: [], cursor: undefined };
@@ -168,7 +168,7 @@ export class HttpLog implements ThreadLog {
     key: string,
     valueJson: string,
     { cursor, limit, prefix }: { cursor?: string; limit: number; prefix?: string },
-  ): Promise<LogPage<ThreadEntry>> {
+  ): Promise<LogPage<ListedThread>> {
     const body = { key, valueJson, cursor, limit, prefix };
     return readPage(fieldsOf(await this.#ask("queryMetadata", { body })));
   }

@@ -1,8 +1,10 @@
-import type { FoundRecords, LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { listedThread } from "../../checkpoint/listed-threads.ts";
+import { storedMember } from "../../checkpoint/metadata.ts";
+import type { FoundRecords, ListedThread, LogEntry, LogPage, SearchHit } from "../../checkpoint/thread-log.ts";
 import { statusOf } from "./classify.ts";
 import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
 import { assertStillOurs } from "./index-mark.ts";
-import { hasMember, tagOf } from "./metadata.ts";
+import { tagOf } from "./metadata.ts";
 import type { Hit, Json, Requests } from "./requests.ts";
 import { wordQuery } from "./words.ts";
 
@@ -32,7 +34,7 @@ export interface ThreadQuery extends Within {
  * Threads in order of their ids. The id of the last one leads to the next page. It
  * never changes, so a walk needs no snapshot on the server.
  */
-export async function findThreads(requests: Requests, query: ThreadQuery): Promise<LogPage<ThreadEntry>> {
+export async function findThreads(requests: Requests, query: ThreadQuery): Promise<LogPage<ListedThread>> {
   const { cursor, member } = query;
   const limit = Math.min(query.limit, PAGE - 1);
   const tags = member === undefined ? [] : [{ term: { tags: tagOf(member.key, member.valueJson) } }];
@@ -52,11 +54,7 @@ export async function findThreads(requests: Requests, query: ThreadQuery): Promi
     _source: ["thread", "log.headEntry"],
   });
   const page = hits.slice(0, limit);
-  const items = page.map(toThreadEntry).filter(({ threadId, head }) => {
-    const isWanted =
-      member === undefined || head === UNREADABLE || hasMember(head.metadata, member.key, member.valueJson);
-    return isWanted && threadId.startsWith(query.prefix);
-  });
+  const items = page.flatMap((hit) => listed(hit, query) ?? []);
   return { items, cursor: hits.length > limit ? String(page.at(-1)?.sort[0]) : undefined };
 }
 
@@ -71,27 +69,15 @@ function readable<Item, Result>(items: readonly Item[], read: (item: Item) => re
   });
 }
 
-/** Listed with its id, so that the caller can report it as damaged. */
-const UNREADABLE: LogEntry = {
-  seq: 1,
-  writeId: "",
-  base: 1,
-  head: 1,
-  checkpointId: undefined,
-  header: "",
-  metadata: undefined,
-};
-
-function toThreadEntry({ source }: Hit): ThreadEntry {
+function listed({ source }: Hit, { prefix, member }: ThreadQuery): ListedThread | undefined {
   const threadId = String(source["thread"]);
-  try {
+  if (!threadId.startsWith(prefix)) return undefined;
+  return listedThread(threadId, () => {
     const { headEntry } = source["log"] as { headEntry: Json };
     const head = toEntry(headEntry);
-    if (head.metadata !== undefined) JSON.parse(head.metadata);
-    return { threadId, head };
-  } catch {
-    return { threadId, head: UNREADABLE };
-  }
+    if (member === undefined || storedMember(head.metadata, member.key, member.valueJson)) return head;
+    return undefined;
+  });
 }
 
 /** A search that finds nothing or fails may have run on an index that is no longer ours. */

@@ -2,6 +2,7 @@ import { Client } from "@opensearch-project/opensearch";
 import { afterAll, describe, expect, test } from "vitest";
 import { httpUrl, ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import type { OpenSearchClient } from "./connect.ts";
@@ -32,7 +33,7 @@ async function seen(log: ThreadLog, threadId: string): Promise<unknown> {
   const chain = await log.readTail(threadId);
   const records = chain?.records.map(({ header, body }) => `${header}: ${Buffer.from(body).toString()}`);
   const listed = (await log.list(threadId, { limit: 99 })).map(({ header }) => header);
-  const [thread] = (await log.listThreads({ prefix: threadId, limit: 9 })).items;
+  const [thread] = (await log.listThreads({ prefix: threadId, limit: 9 })).items.filter(isReadable);
   return { generation: chain?.generation, records, listed, head: thread?.head.header };
 }
 

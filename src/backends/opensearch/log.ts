@@ -6,12 +6,12 @@ import type {
   AppendRequest,
   FoundRecords,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   SearchRange,
-  ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
@@ -152,7 +152,7 @@ export class OpenSearchLog implements ThreadLog {
     return copyThread(await this.#open(), this.#name(source), this.#name(target), generation);
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     return findThreads(await this.#open(), { namespace: this.#options.namespace, ...options, cursor: options.cursor });
   }
 
@@ -160,7 +160,7 @@ export class OpenSearchLog implements ThreadLog {
     key: string,
     valueJson: string,
     { cursor, limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
-  ): Promise<LogPage<ThreadEntry>> {
+  ): Promise<LogPage<ListedThread>> {
     return findThreads(await this.#open(), {
       namespace: this.#options.namespace,
       prefix,

@@ -187,6 +187,21 @@ await describeWithStandIn((place, url) => {
     expect((await vi.waitFor(() => checkpointer.load("t"), PATIENCE))?.messages).toHaveLength(1);
   });
 
+  test("one thread whose metadata or names were damaged ends no list and no query", async () => {
+    const tableName = place.tableName();
+    await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName });
+    for (const threadId of ["a", "b", "c"]) await checkpointer.save(said("one"), threadId, { metadata: { tag: "x" } });
+    for (const column of ["metadata", "names"]) {
+      await sql(`UPDATE ${user}.${tableName}_records SET ${column} = '{' WHERE thread_id = 'b'`);
+      const found = await checkpointer.queryByMetadata("tag", "x");
+      expect(found.map(({ threadId }) => threadId)).toEqual(["a", "c"]);
+      expect(found.warnings).toMatchObject([{ threadId: "b", code: "CORRUPT" }]);
+      const listed = await checkpointer.listWithMetadata();
+      expect(listed.map(({ threadId }) => threadId).sort()).toEqual(["a", "b", "c"]);
+      expect(listed.warnings).toMatchObject([{ threadId: "b", code: "CORRUPT" }]);
+    }
+  });
+
   test("a session that ended in the pool is noticed and replaced", async () => {
     await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName: place.tableName() });
     await checkpointer.save(said("one"), "t");

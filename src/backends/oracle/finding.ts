@@ -1,12 +1,14 @@
+import { listedThread } from "../../checkpoint/listed-threads.ts";
+import { storedMember } from "../../checkpoint/metadata.ts";
 import { assertNoPlace } from "../../checkpoint/search-place.ts";
-import type { FoundRecords, LogPage, SearchRange, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { FoundRecords, ListedThread, LogPage, SearchRange } from "../../checkpoint/thread-log.ts";
 import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { type Binds, number, text } from "./binds.ts";
 import { isOra } from "./classify.ts";
 import { filledUp } from "./filled-up.ts";
-import { hasMember, memberCondition } from "./metadata.ts";
-import { type Row, toEntry, toThreadEntry } from "./rows.ts";
+import { memberCondition } from "./metadata.ts";
+import { type Row, threadIdOf, toEntry } from "./rows.ts";
 import type { Reading, Statements } from "./statements.ts";
 import { textQueries } from "./text-words.ts";
 import type { WordsStatements } from "./words-statements.ts";
@@ -14,15 +16,15 @@ import type { WordsStatements } from "./words-statements.ts";
 /** Runs a query for entries, including their long values. */
 export type ReadEntries = (reading: Reading, binds: Binds) => Promise<readonly Row[]>;
 
-const NOTHING: LogPage<ThreadEntry> = { items: [], cursor: undefined };
+const NOTHING: LogPage<ListedThread> = { items: [], cursor: undefined };
 
 export async function listThreads(
   read: ReadEntries,
   sql: Statements,
   { prefix, cursor = "", limit }: { prefix: string; cursor?: string; limit: number },
-): Promise<LogPage<ThreadEntry>> {
+): Promise<LogPage<ListedThread>> {
   if (isInNoId(prefix)) return NOTHING;
-  return pageOf(inOrder(await read(sql.threads(), page(prefix, cursor, limit + 1))), limit);
+  return pageOf(inOrder(await read(sql.threads(), page(prefix, cursor, limit + 1))).map(listed), limit);
 }
 
 /** SQL narrows down to threads that may match. The exact comparison is made here on the JSON text, where no value is coerced. */
@@ -32,18 +34,18 @@ export async function queryMetadata(
   key: string,
   valueJson: string,
   { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
-): Promise<LogPage<ThreadEntry>> {
+): Promise<LogPage<ListedThread>> {
   if (isInNoId(prefix)) return NOTHING;
-  const matches: ThreadEntry[] = [];
+  const matches: ListedThread[] = [];
   const member = memberCondition("t.metadata", key, valueJson);
   const reading = sql.threads(member && ` AND (t.unindexed = 1 OR ${member.condition})`);
   for (let after = cursor; ; ) {
     const asked = Math.max(limit - matches.length + 1, 100);
     const found = inOrder(await read(reading, { ...page(prefix, after, asked), ...member?.binds }));
-    matches.push(...found.filter(({ head }) => hasMember(head.metadata, key, valueJson)));
+    matches.push(...found.flatMap((row) => listedWithMember(row, key, valueJson) ?? []));
     const last = found.at(-1);
     if (last === undefined || found.length < asked || matches.length > limit) return pageOf(matches, limit);
-    after = last.threadId;
+    after = threadIdOf(last);
   }
 }
 
@@ -63,7 +65,7 @@ export async function search(
   const binds = Object.fromEntries(queries.map((query, at) => [`b_query_${at + 1}`, text(query)]));
   const rows = await read(sql.search(queries.length), { ...page(prefix, "", limit), ...binds }).catch(textFailure);
   const hits = rows.map((row) => ({
-    ...{ threadId: toThreadEntry(row).threadId, entry: toEntry(row) },
+    ...{ threadId: threadIdOf(row), entry: toEntry(row) },
     score: 1 / Math.sqrt(Math.max(Number(row["WORD_COUNT"]), 1)),
   }));
   return { hits, order: "best" };
@@ -103,10 +105,9 @@ function page(prefix: string, cursor: string, most: number): Binds {
 }
 
 /** A session with a linguistic sort order would skip threads in a walk, because the next page begins after the last id. */
-function inOrder(rows: readonly Row[]): readonly ThreadEntry[] {
-  const found = rows.map(toThreadEntry);
-  const isSorted = found.every(({ threadId }, index) => isBefore(found[index - 1]?.threadId ?? "", threadId));
-  if (isSorted) return found;
+function inOrder(rows: readonly Row[]): readonly Row[] {
+  const ids = rows.map(threadIdOf);
+  if (ids.every((threadId, index) => isBefore(ids[index - 1] ?? "", threadId))) return rows;
   throw new StateError("INVALID_ARGUMENT", `the sessions of this pool sort as a language does: ${BINARY_ORDER}`);
 }
 
@@ -115,7 +116,15 @@ export const BINARY_ORDER =
 
 const isBefore = (one: string, other: string): boolean => Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
-function pageOf(found: readonly ThreadEntry[], limit: number): LogPage<ThreadEntry> {
+const listed = (row: Row): ListedThread => listedThread(threadIdOf(row), () => toEntry(row));
+
+const listedWithMember = (row: Row, key: string, valueJson: string): ListedThread | undefined =>
+  listedThread(threadIdOf(row), () => {
+    const head = toEntry(row);
+    return storedMember(head.metadata, key, valueJson) ? head : undefined;
+  });
+
+function pageOf(found: readonly ListedThread[], limit: number): LogPage<ListedThread> {
   const items = found.slice(0, limit);
   return { items, cursor: found.length > limit ? items.at(-1)?.threadId : undefined };
 }

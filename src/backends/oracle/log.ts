@@ -4,11 +4,11 @@ import type {
   AppendOutcome,
   AppendRequest,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
@@ -208,7 +208,7 @@ export class OracleLog implements ThreadLog {
     }
   }
 
-  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     return listThreads(this.#readEntries, this.#sql, options);
   }
 
@@ -216,7 +216,7 @@ export class OracleLog implements ThreadLog {
     key: string,
     valueJson: string,
     options: { cursor?: string; limit: number; prefix?: string },
-  ): Promise<LogPage<ThreadEntry>> {
+  ): Promise<LogPage<ListedThread>> {
     return queryMetadata(this.#readEntries, this.#sql, key, valueJson, options);
   }
 

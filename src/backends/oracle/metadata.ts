@@ -47,11 +47,3 @@ export function comparable(valueJson: string): Bind | undefined {
   if (typeof value !== "string" || value === "" || Buffer.byteLength(value) > MOST_TEXT_BYTES) return undefined;
   return text(value);
 }
-
-/** Whether the object in `text` has `key` with exactly that JSON value. */
-export function hasMember(metadata: string | undefined, key: string, valueJson: string): boolean {
-  if (metadata === undefined) return false;
-  const parsed: unknown = JSON.parse(metadata);
-  if (typeof parsed !== "object" || parsed === null || !Object.hasOwn(parsed, key)) return false;
-  return JSON.stringify((parsed as Readonly<Record<string, unknown>>)[key]) === valueJson;
-}

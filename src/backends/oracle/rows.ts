@@ -1,4 +1,4 @@
-import type { LogEntry, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 
 /** A row as the client returns it: columns in capitals, LOBs as text or bytes. */
@@ -31,10 +31,7 @@ export const toRecord = (row: Row): LogRecord => ({
   words: undefined,
 });
 
-export const toThreadEntry = (row: Row): ThreadEntry => ({
-  threadId: text(row, "THREAD_ID") ?? "",
-  head: toEntry(row),
-});
+export const threadIdOf = (row: Row): string => text(row, "THREAD_ID") ?? "";
 
 export function text(row: Row, column: string): string | undefined {
   const value = row[column];

@@ -1,27 +1,29 @@
+import { listedThread } from "../../checkpoint/listed-threads.ts";
+import { storedMember } from "../../checkpoint/metadata.ts";
 import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
 import type {
   FoundRecords,
+  ListedThread,
   LogPage,
   SearchHit,
   SearchOrder,
   SearchRange,
-  ThreadEntry,
 } from "../../checkpoint/thread-log.ts";
 import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
 import type { TextRow } from "./ask.ts";
-import { hasMember, indexable } from "./metadata.ts";
-import { MAX_SEQ, toEntry, toThreadEntry } from "./rows.ts";
+import { indexable } from "./metadata.ts";
+import { MAX_SEQ, toEntry } from "./rows.ts";
 import type { RunStatement } from "./statements.ts";
 import { wordQuery } from "./words.ts";
 
-const NOTHING: LogPage<ThreadEntry> = { items: [], cursor: undefined };
+const NOTHING: LogPage<ListedThread> = { items: [], cursor: undefined };
 
 export async function listThreads(
   run: RunStatement,
   { prefix, cursor = "", limit }: { prefix: string; cursor?: string; limit: number },
-): Promise<LogPage<ThreadEntry>> {
+): Promise<LogPage<ListedThread>> {
   if (isInNoId(prefix)) return NOTHING;
-  return pageOf((await run("threads", ...range(prefix, cursor), limit + 1)).map(toThreadEntry), limit);
+  return pageOf((await run("threads", ...range(prefix, cursor), limit + 1)).map(listed), limit);
 }
 
 /** SQL narrows down to threads that may match. The exact comparison is made here on the JSON text, where no value is coerced. */
@@ -30,17 +32,17 @@ export async function queryMetadata(
   key: string,
   valueJson: string,
   { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
-): Promise<LogPage<ThreadEntry>> {
+): Promise<LogPage<ListedThread>> {
   if (isInNoId(prefix)) return NOTHING;
-  const matches: ThreadEntry[] = [];
+  const matches: ListedThread[] = [];
   const member = indexable(key, valueJson);
   for (let after = cursor; ; ) {
     const asked = Math.max(limit - matches.length + 1, 100);
-    const found = (await run("withMember", ...range(prefix, after), asked, member)).map(toThreadEntry);
-    matches.push(...found.filter(({ head }) => hasMember(head.metadata, key, valueJson)));
+    const found = await run("withMember", ...range(prefix, after), asked, member);
+    matches.push(...found.flatMap((row) => listedWithMember(row, key, valueJson) ?? []));
     const last = found.at(-1);
     if (last === undefined || found.length < asked || matches.length > limit) return pageOf(matches, limit);
-    after = last.threadId;
+    after = threadIdOf(last);
   }
 }
 
@@ -91,7 +93,17 @@ function range(prefix: string, cursor = ""): readonly [first: string, last: stri
   return [first, prefix === "" ? null : prefix + LAST];
 }
 
-function pageOf(found: readonly ThreadEntry[], limit: number): LogPage<ThreadEntry> {
+const threadIdOf = (row: TextRow): string => row["thread_id"] ?? "";
+
+const listed = (row: TextRow): ListedThread => listedThread(threadIdOf(row), () => toEntry(row));
+
+const listedWithMember = (row: TextRow, key: string, valueJson: string): ListedThread | undefined =>
+  listedThread(threadIdOf(row), () => {
+    const head = toEntry(row);
+    return storedMember(head.metadata, key, valueJson) ? head : undefined;
+  });
+
+function pageOf(found: readonly ListedThread[], limit: number): LogPage<ListedThread> {
   const items = found.slice(0, limit);
   return { items, cursor: found.length > limit ? items.at(-1)?.threadId : undefined };
 }

@@ -6,13 +6,13 @@ import type {
   AppendRequest,
   FoundRecords,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   LogRecord,
   SearchRange,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
@@ -216,7 +216,7 @@ export class PostgresLog implements ThreadLog {
     }
   }
 
-  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     return listThreads(this.#run, options);
   }
 
@@ -224,7 +224,7 @@ export class PostgresLog implements ThreadLog {
     key: string,
     valueJson: string,
     options: { cursor?: string; limit: number; prefix?: string },
-  ): Promise<LogPage<ThreadEntry>> {
+  ): Promise<LogPage<ListedThread>> {
     return queryMetadata(this.#run, key, valueJson, options);
   }
 

@@ -10,11 +10,3 @@ export function indexable(key: string, valueJson: string): string | null {
   const member = `{${JSON.stringify(key)}:${valueJson}}`;
   return UNINDEXABLE.test(member) ? null : member;
 }
-
-/** Whether the object in `text` has `key` with exactly that JSON value. */
-export function hasMember(text: string | undefined, key: string, valueJson: string): boolean {
-  if (text === undefined) return false;
-  const metadata: unknown = JSON.parse(text);
-  if (typeof metadata !== "object" || metadata === null || !Object.hasOwn(metadata, key)) return false;
-  return JSON.stringify((metadata as Readonly<Record<string, unknown>>)[key]) === valueJson;
-}

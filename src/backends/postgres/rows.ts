@@ -1,11 +1,4 @@
-import type {
-  AppendOutcome,
-  AppendRequest,
-  LogChain,
-  LogEntry,
-  LogRecord,
-  ThreadEntry,
-} from "../../checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest, LogChain, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 
@@ -57,11 +50,6 @@ export const refusalOf = (
   tail: entries.find(({ seq }) => seq === Number(thread["tail"])),
   generation: thread["generation"] ?? undefined,
   occupant: thread["generation"] === generation ? entries.find(({ seq }) => seq === expected + 1) : undefined,
-});
-
-export const toThreadEntry = (row: TextRow): ThreadEntry => ({
-  threadId: row["thread_id"] ?? "",
-  head: toEntry(row),
 });
 
 /** Most checkpoints are named by their write id: the name is then stored once. */

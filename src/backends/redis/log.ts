@@ -4,11 +4,11 @@ import type {
   AppendOutcome,
   AppendRequest,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  ThreadEntry,
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
@@ -214,7 +214,7 @@ export class RedisLog implements ThreadLog {
     return asText(answer) as "copied" | "target exists";
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     const { run, port, link } = await this.#server();
     const scanners = async (): Promise<readonly Send[]> =>
       (await port.primaries()).map((send) => (command) => link.answer(port, send(command)));

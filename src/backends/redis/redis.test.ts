@@ -208,7 +208,6 @@ await describeWithOwnRedis("a Redis server of its own", () => {
         () => checkpointer.save(said("hello"), "t"),
         () => checkpointer.exists("t"),
         () => checkpointer.delete("t"),
-        () => admin.zadd("holdfast:{index}:ids", 0, "t").then(() => checkpointer.listThreads()),
       ];
       for (const call of failures) {
         const failure = expect(call()).rejects;
@@ -216,6 +215,11 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       }
       expect(await admin.exists("holdfast:t:{t}")).toBe(1);
       await checkpointer.save(said("hello"), "u");
+      await admin.zadd("holdfast:{index}:ids", 0, "t");
+      const listed = await checkpointer.listThreads();
+      expect([...listed]).toEqual(["u", "t"]);
+      const message = expect.stringContaining("the key holdfast:t:{t} ");
+      expect(listed.warnings).toEqual([{ threadId: "t", code: "CORRUPT", message }]);
     });
 
     test("an index of another type is CORRUPT, and no part of a thread is written", async () => {

@@ -49,6 +49,9 @@ async function send(
   });
 }
 
+/** What a script says of one of many threads. */
+export const faultOf = (text: string): unknown => explained(new Error(text), []);
+
 /** A wrong value under a key is not the client's fault: the error names the key and says what to do. */
 function explained(error: unknown, keys: readonly string[]): unknown {
   if (!(error instanceof Error)) return error;

@@ -1,9 +1,10 @@
-import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { listedThread } from "../../checkpoint/listed-threads.ts";
+import type { ListedThread, LogEntry, LogPage } from "../../checkpoint/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { COMPLETE, type KeyNames } from "./layout.ts";
 import { type MendedIndex, mendIndex } from "./mend-index.ts";
-import { asReply, asText, entryAt } from "./replies.ts";
-import type { RunScript } from "./run-script.ts";
+import { asReply, asText, entryAt, type Reply } from "./replies.ts";
+import { faultOf, type RunScript } from "./run-script.ts";
 import type { ScannedIds } from "./scanned-ids.ts";
 import { READ_HEADS } from "./scripts/reading.ts";
 import { FORGET, FORGET_ABSENT, WALK } from "./scripts/thread-index.ts";
@@ -18,8 +19,8 @@ export interface WalkedIndex extends MendedIndex {
 export async function walkThreads(
   index: WalkedIndex,
   { prefix, cursor, limit }: { readonly prefix: string; readonly cursor?: string; readonly limit: number },
-): Promise<LogPage<ThreadEntry>> {
-  const items: ThreadEntry[] = [];
+): Promise<LogPage<ListedThread>> {
+  const items: ListedThread[] = [];
   let after = cursor;
   // If many ids have no thread any more, ever larger pages of them are skipped.
   for (let size = limit + 1; ; size = Math.min(Math.max(size, AT_ONCE) * 2, LARGEST_PAGE)) {
@@ -29,9 +30,9 @@ export async function walkThreads(
     // Listing may be allowed where removing is not: on a replica it never is. Such ids are skipped again next time.
     if (index.scanned === undefined) await forget(index, absent, seenAt).catch(() => undefined);
     for (const [at, threadId] of ids.entries()) {
-      const head = asReply(heads[at]) ?? [];
-      if (head.length > 0 && items.length === limit) return { items, cursor: items.at(-1)?.threadId };
-      else if (head.length > 0) items.push({ threadId, head: entryAt(head, 0) });
+      const thread = listedThread(threadId, () => headIn(asReply(heads[at]) ?? []));
+      if (thread !== undefined && items.length === limit) return { items, cursor: items.at(-1)?.threadId };
+      if (thread !== undefined) items.push(thread);
     }
     if (ids.length < size) return { items, cursor: undefined };
     after = ids.at(-1);
@@ -39,6 +40,12 @@ export async function walkThreads(
 }
 
 const LARGEST_PAGE = 2048;
+
+function headIn(head: Reply): LogEntry | undefined {
+  if (head.length === 0) return undefined;
+  if (asText(head[0]) === "fault") throw faultOf(asText(head[1]));
+  return entryAt(head, 0);
+}
 
 /** All at once on one server; one by one in a cluster, where each may be on another node. */
 async function headsOf({ run, keys, isCluster }: WalkedIndex, ids: readonly string[]): Promise<readonly unknown[]> {

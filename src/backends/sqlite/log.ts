@@ -6,12 +6,12 @@ import type {
   AppendRequest,
   FoundRecords,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   SearchRange,
-  ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { assertAbsent } from "./absence.ts";
@@ -22,15 +22,15 @@ import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
 import { factsOf } from "./facts.ts";
 import { startOf, tableNames } from "./layout.ts";
-import { hasMember, memberOf, moveMembers, UNINDEXED } from "./metadata.ts";
+import { memberOf, moveMembers, UNINDEXED } from "./metadata.ts";
 import {
   type FoundMember,
   findThread,
   headMetadata,
   listed,
+  listedWithMember,
   pageOf,
   positionBelow,
-  provenEntry,
   rangeOf,
   readBackwards,
   readNamed,
@@ -195,7 +195,7 @@ export class SqliteLog implements ThreadLog {
     });
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     const { prefix, cursor = "", limit } = options;
     const end = successorOf(prefix) ?? null;
     return this.#walk(cursor, limit, listed, ({ threads }, after, step) => {
@@ -212,13 +212,10 @@ export class SqliteLog implements ThreadLog {
     key: string,
     valueJson: string,
     { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
-  ): Promise<LogPage<ThreadEntry>> {
+  ): Promise<LogPage<ListedThread>> {
     const member = memberOf(key, valueJson);
     const end = successorOf(prefix) ?? null;
-    const matching = (row: ThreadHeadRow): ThreadEntry | undefined => {
-      const head = hasMember(row.metadata, key, valueJson) ? provenEntry(row) : undefined;
-      return head && { threadId: row.t_thread_id, head };
-    };
+    const matching = (row: ThreadHeadRow): ListedThread | undefined => listedWithMember(row, key, valueJson);
     return this.#walk(cursor, limit, matching, ({ withMember }, after, wanted) => {
       const step = Math.max(wanted, LEAST_MEMBERS_PER_STEP);
       const range = [prefix, after, after, end] as const;
@@ -231,14 +228,14 @@ export class SqliteLog implements ThreadLog {
   async #walk(
     cursor: string,
     limit: number,
-    toItem: (row: ThreadHeadRow) => ThreadEntry | undefined,
+    toItem: (row: ThreadHeadRow) => ListedThread | undefined,
     read: (
       statements: Statements,
       after: string,
       step: number,
     ) => { readonly rows: readonly ThreadHeadRow[]; readonly next: string | undefined },
-  ): Promise<LogPage<ThreadEntry>> {
-    const items: ThreadEntry[] = [];
+  ): Promise<LogPage<ListedThread>> {
+    const items: ListedThread[] = [];
     let after: string | undefined = cursor;
     while (after !== undefined && items.length <= limit) {
       const step = Math.min(limit + 1 - items.length, THREADS_PER_STEP);

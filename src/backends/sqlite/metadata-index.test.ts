@@ -3,6 +3,7 @@ import { observedDatabase } from "../../../test/observed-database.ts";
 import { seededRandom } from "../../../test/processes/seeded-random.ts";
 import { seed } from "../../../test/property-seed.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { markAt, put, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
@@ -44,7 +45,7 @@ const found = async (key: string, value: unknown, options: { prefix?: string } =
   do {
     const range = { limit, ...options, ...(cursor !== undefined && { cursor }) };
     const page = await log.queryMetadata(key, JSON.stringify(value), range);
-    ids.push(...page.items.map(({ threadId }) => threadId));
+    ids.push(...page.items.filter(isReadable).map(({ threadId }) => threadId));
     cursor = page.cursor;
   } while (cursor !== undefined);
   return ids;

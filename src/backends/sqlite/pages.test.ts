@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observedDatabase } from "../../../test/observed-database.ts";
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import { grow, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase, SqliteValue } from "./connect.ts";
 import { SqliteLog } from "./log.ts";
@@ -36,7 +37,7 @@ afterEach(async () => {
 
 const listed = async (prefix: string, cursor?: string): Promise<readonly string[]> => {
   const page = await log.listThreads({ prefix, limit: 10, ...(cursor !== undefined && { cursor }) });
-  return page.items.map(({ threadId }) => threadId);
+  return page.items.filter(isReadable).map(({ threadId }) => threadId);
 };
 
 test("a page of threads is one range of their table: from its cursor on, and no further than its prefix", async () => {

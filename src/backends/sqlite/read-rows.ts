@@ -1,9 +1,11 @@
+import { listedThread } from "../../checkpoint/listed-threads.ts";
 import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
-import type { LogEntry, LogPage, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { ListedThread, LogEntry, LogPage, LogRecord } from "../../checkpoint/thread-log.ts";
 import { hintedSeq } from "../../driver/position-hint.ts";
 import { assertAbsent } from "./absence.ts";
 import { damagedThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
+import { hasMember } from "./metadata.ts";
 import {
   type EntryRow,
   isProven,
@@ -139,20 +141,30 @@ export function provenEntry(row: ThreadHeadRow): LogEntry | undefined {
 }
 
 /**
- * What a listing shows of a thread. A damaged thread is still listed, with only its
- * name and a header that is not a valid one: loading it reports the damage.
- * `undefined` if it has no checkpoint.
+ * The entry of the head checkpoint of a joined row. `undefined` if the thread has
+ * no checkpoint, or is gone; damage is an error.
  */
-export function listed(row: ThreadHeadRow): ThreadEntry | undefined {
-  const threadId = row.t_thread_id;
-  const head = provenEntry(row);
-  if (head !== undefined && head.seq === row.t_head) return { threadId, head };
-  if (row.t_head === 0 && isProvenThread(threadOf(row))) return undefined;
-  const unreadable = { writeId: "", base: 1, checkpointId: undefined, header: "", metadata: undefined };
-  return { threadId, head: { seq: row.t_head, head: row.t_head, ...unreadable } };
+function headOf(row: ThreadHeadRow): LogEntry | undefined {
+  if (row.t_thread_id === null) return undefined;
+  const { thread_id, head } = provenThread(threadOf(row));
+  if (head === 0) return undefined;
+  if (row.id === null) throw damagedThread(thread_id, `its newest checkpoint, record ${head}, is missing`);
+  const entry = toEntry(row as EntryRow);
+  if (entry.seq === head) return entry;
+  throw damagedThread(thread_id, `its newest checkpoint should be record ${head}, and record ${entry.seq} was found`);
 }
 
-export const pageOf = (items: readonly ThreadEntry[], limit: number): LogPage<ThreadEntry> => ({
+export const listed = (row: ThreadHeadRow): ListedThread | undefined =>
+  listedThread(row.t_thread_id, () => headOf(row));
+
+/** The same, if the head checkpoint has that member. What cannot be read has nobody's members, and is not passed over. */
+export const listedWithMember = (row: ThreadHeadRow, key: string, valueJson: string): ListedThread | undefined =>
+  listedThread(row.t_thread_id, () => {
+    const head = headOf(row);
+    return hasMember(row.metadata, key, valueJson) ? head : undefined;
+  });
+
+export const pageOf = (items: readonly ListedThread[], limit: number): LogPage<ListedThread> => ({
   items: items.slice(0, limit),
   cursor: items.length > limit ? items[limit - 1]?.threadId : undefined,
 });

@@ -75,6 +75,16 @@ export function threadName(threadId: string): string {
   return `${beginning(plain)}~~${hash}`;
 }
 
+/** The id that a name is made of; `undefined` of a long one, whose name holds only a hash of it. */
+export function idOfThreadName(name: string): string | undefined {
+  try {
+    const threadId = decodeURIComponent(name.replaceAll("~", "%"));
+    return threadName(threadId) === name ? threadId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The common beginning of the names of all threads whose ids begin with `prefix`. */
 export const namePrefix = (prefix: string): string => beginning(escaped(prefix));
 

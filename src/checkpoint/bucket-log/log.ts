@@ -8,11 +8,11 @@ import type {
   AppendOutcome,
   AppendRequest,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  ThreadEntry,
   ThreadLog,
 } from "../thread-log.ts";
 import { append } from "./appending.ts";
@@ -133,7 +133,7 @@ export class BucketLog implements ThreadLog {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
-  }): Promise<LogPage<ThreadEntry>> {
+  }): Promise<LogPage<ListedThread>> {
     const { store } = await this.#open();
     return walkThreads(store, options);
   }

@@ -5,11 +5,11 @@ import type {
   AppendOutcome,
   AppendRequest,
   KnownPlace,
+  ListedThread,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  ThreadEntry,
   ThreadLog,
 } from "../thread-log.ts";
 import { append } from "./appending.ts";
@@ -110,7 +110,7 @@ export class DictLog implements ThreadLog {
     if (this.capabilities.listThreads) await sweepOrphans(this.#documents);
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     this.#assertOpen();
     if (!this.capabilities.listThreads) throw cannotList();
     return walkThreads(this.#documents, options);

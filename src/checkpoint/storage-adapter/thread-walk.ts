@@ -1,6 +1,6 @@
-import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
-import type { LogPage, ThreadEntry } from "../thread-log.ts";
+import { unreadableThread } from "../listed-threads.ts";
+import type { ListedThread, LogPage } from "../thread-log.ts";
 import type { Documents } from "./documents.ts";
 import { entryOf } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
@@ -13,54 +13,39 @@ interface WalkOptions {
 
 interface Met {
   readonly key: string;
-  readonly thread: ThreadEntry | undefined;
-  readonly isDamaged: boolean;
+  readonly thread: ListedThread | undefined;
 }
-
-/** Sorts behind every key. */
-const END = "~";
 
 /**
  * Walks through the threads in the order of their keys, which is that of their
- * ids' hashes. A damaged one must neither be skipped silently nor block the
- * others: the walk goes on, its cursor remembers the first, and the walk ends
- * with the error that names it.
+ * ids' hashes. A key does not tell the id: a document that cannot be read may be
+ * of any thread.
  */
-export async function walkThreads(documents: Documents, options: WalkOptions): Promise<LogPage<ThreadEntry>> {
+export async function walkThreads(documents: Documents, options: WalkOptions): Promise<LogPage<ListedThread>> {
   const { prefix, cursor = "", limit } = options;
-  const [after = "", known] = cursor.split("!");
-  let damaged = known;
-  const items: ThreadEntry[] = [];
-  const keys = after === END ? [] : await documents.threadKeys(after);
-  let last = after;
+  const items: ListedThread[] = [];
+  const keys = await documents.threadKeys(cursor);
+  let last = cursor;
   for (let start = 0; start < keys.length; start += limit + 1) {
-    for (const { key, thread, isDamaged } of await meet(documents, keys.slice(start, start + limit + 1), prefix)) {
-      if (thread !== undefined && items.length === limit) return { items, cursor: cursorOf(last, damaged) };
+    for (const { key, thread } of await meet(documents, keys.slice(start, start + limit + 1), prefix)) {
+      if (thread !== undefined && items.length === limit) return { items, cursor: last };
       last = key;
       if (thread !== undefined) items.push(thread);
-      if (isDamaged) damaged ??= key;
     }
   }
-  if (damaged === undefined) return { items, cursor: undefined };
-  if (items.length > 0) return { items, cursor: cursorOf(END, damaged) };
-  const repaired = await headAt(documents, damaged, prefix);
-  return { items: repaired === undefined ? [] : [repaired], cursor: undefined };
+  return { items, cursor: undefined };
 }
-
-const cursorOf = (after: string, damaged: string | undefined): string =>
-  damaged === undefined ? after : `${after}!${damaged}`;
 
 const meet = (documents: Documents, keys: readonly string[], prefix: string): Promise<readonly Met[]> =>
   inParallel(keys, async (key) => {
     try {
-      return { key, thread: await headAt(documents, key, prefix), isDamaged: false };
+      return { key, thread: await headAt(documents, key, prefix) };
     } catch (error) {
-      if (!StateError.is(error, "CORRUPT") && !StateError.is(error, "INCOMPATIBLE")) throw error;
-      return { key, thread: undefined, isDamaged: true };
+      return { key, thread: unreadableThread(undefined, error) };
     }
   });
 
-const headAt = (documents: Documents, key: string, prefix: string): Promise<ThreadEntry | undefined> =>
+const headAt = (documents: Documents, key: string, prefix: string): Promise<ListedThread | undefined> =>
   documents.attemptAt(key, async ({ document }) => {
     if (document?.thread === undefined || !document.threadId.startsWith(prefix)) return undefined;
     const { threadId, thread } = document;

@@ -21,10 +21,11 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   await line(FIRST_LINE);
   for await (const threadId of threadIds(context, call.given["pattern"] ?? "*", warnings)) {
     world.signal.throwIfAborted();
-    // Proven before its first line is written.
-    const [fault] = (await checkpointer.verify(threadId))?.faults ?? [];
     let isBegun = false;
     const write = async (): Promise<void> => {
+      // Proven before its first line is written.
+      const [fault] = (await checkpointer.verify(threadId))?.faults ?? [];
+      if (fault !== undefined) throw new StateError(fault.code, fault.message, { threadId });
       const source = await threadOf(context, threadId);
       if (source === undefined) return;
       for await (const text of linesOf(source)) {
@@ -34,7 +35,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
       threads++;
       records += source.outline.length;
     };
-    const failure = fault === undefined ? await ownFailure(threadId, write) : { threadId, ...fault };
+    const failure = await ownFailure(threadId, write);
     if (failure !== undefined && isBegun) {
       // Half a thread is in the file by now. It gets no end, so that no import takes it.
       throw new StateError(failure.code, `${failure.message}. The file is not whole; export again`, { threadId });

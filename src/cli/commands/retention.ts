@@ -4,7 +4,7 @@ import { PersonalData } from "../../wiring/personal-data.ts";
 import type { CommandCall } from "../command.ts";
 import { confirm } from "../confirming.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
-import { plural } from "../output/wording.ts";
+import { plural, warningText } from "../output/wording.ts";
 import { ledgerOf } from "../people/ledger.ts";
 import { placesOf } from "../people/places.ts";
 import { secretKey } from "../people/secret-key.ts";
@@ -67,7 +67,7 @@ async function show({ printer, note }: CommandCall, report: RetentionReport): Pr
   for (const { backend, count, id, placedBy, reason } of held) {
     await note(`${backend}: ${count} kept by hold ${id}, placed by ${placedBy}: ${reason}`);
   }
-  for (const { threadId, code, message } of warnings) await note(`holdfast: ${threadId}: ${code}: ${message}`);
+  for (const warning of warnings) await note(warningText(warning));
   await note(`${dryRun ? "would remove" : "removed"} ${wordsOf(report)}`);
   return skipped === 0 && held.length === 0 ? EXIT.done : EXIT.inPart;
 }

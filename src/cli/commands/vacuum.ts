@@ -2,7 +2,7 @@ import type { VacuumOptions, VacuumPlanEntry } from "../../checkpoint/base-check
 import type { CommandCall } from "../command.ts";
 import { confirm } from "../confirming.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
-import { plural } from "../output/wording.ts";
+import { plural, warningText } from "../output/wording.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -30,7 +30,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     ],
     report,
   );
-  for (const { threadId, code, message } of report.warnings) await note(`holdfast: ${threadId}: ${code}: ${message}`);
+  for (const warning of report.warnings) await note(warningText(warning));
   return report.skipped === 0 ? EXIT.done : EXIT.inPart;
 }
 
@@ -45,7 +45,7 @@ async function showPlan(call: CommandCall, rule: VacuumOptions): Promise<ExitCod
       if (entry.skipped === undefined) yield entry;
       else {
         total.skipped++;
-        await note(`holdfast: ${entry.threadId}: ${entry.skipped.code}: ${entry.skipped.message}`);
+        await note(warningText(entry.skipped));
       }
       total.checkpoints += entry.checkpoints;
       if (entry.isWhole) total.threads++;

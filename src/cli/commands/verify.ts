@@ -54,7 +54,7 @@ async function* findings(
   const warnings = new Warnings();
   for await (const threadId of threadIds(context, call.given["pattern"] ?? "*", warnings)) {
     call.world.signal.throwIfAborted();
-    const verdict = await checkpointer.verify(threadId);
+    const verdict = await warnings.skipping(threadId, () => checkpointer.verify(threadId));
     if (verdict === undefined) continue;
     walked.threads++;
     walked.records += verdict.records;

@@ -34,8 +34,10 @@ export async function damagesIn(
     threads++;
     if (isQuick) await warnings.skipping(threadId, () => openHeader(head));
     else
-      for (const { code, message } of (await checkpointer.verify(threadId))?.faults ?? [])
-        damages.push({ threadId, code, message });
+      await warnings.skipping(threadId, async () => {
+        for (const { code, message } of (await checkpointer.verify(threadId))?.faults ?? [])
+          damages.push({ threadId, code, message });
+      });
     await progress.show(() => `${plural(threads, "thread")} looked at`);
   }
   for (const { threadId = "", code, message } of warnings.list) damages.push({ threadId, code, message });

@@ -3,7 +3,7 @@ import { everyThread } from "../../checkpoint/finding.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { plural } from "../output/wording.ts";
+import { plural, warningText } from "../output/wording.ts";
 import { begunAt } from "./scratch.ts";
 
 /** A run that began within this time may still be under way. */
@@ -35,5 +35,6 @@ export async function removeLeftovers(call: CommandCall, root: string): Promise<
     young,
     dryRun: isDry,
   });
+  for (const warning of warnings.list) await note(warningText(warning));
   return young === 0 ? EXIT.done : EXIT.inPart;
 }

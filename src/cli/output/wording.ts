@@ -1,3 +1,5 @@
+import type { ThreadWarning } from "../../driver/warnings.ts";
+
 /** How numbers, sizes and times are told to people. Programs get them as they are. */
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
@@ -33,3 +35,7 @@ export function durationOf(text: string): number | undefined {
   const ms = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }[unit];
   return digits === undefined || ms === undefined ? undefined : Number(digits) * ms;
 }
+
+/** The trouble of one thread, beside a list or a report of the others. */
+export const warningText = ({ threadId, code, message }: ThreadWarning): string =>
+  `holdfast: ${threadId === undefined ? "" : `${threadId}: `}${code}: ${message}`;

@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { everyThread } from "../../checkpoint/finding.ts";
-import type { ThreadWarning, Warnings } from "../../driver/warnings.ts";
+import { type ThreadWarning, Warnings } from "../../driver/warnings.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { globMatcher, globPrefix, hasWildcards } from "../../internal/glob.ts";
 import { missingThread } from "../references.ts";
@@ -34,11 +34,13 @@ export async function* threadIds(
   const matches = globMatcher(pattern);
   const prefix = globPrefix(pattern);
   let isFound = false;
-  for await (const { threadId } of everyThread(context, "listThreads", prefix, warnings)) {
+  const met = new Warnings();
+  for await (const { threadId } of everyThread(context, "listThreads", prefix, met)) {
     if (!matches(threadId)) continue;
     isFound = true;
     yield threadId;
   }
+  warnings.addAll(met, ({ threadId }) => threadId === undefined || matches(threadId));
   if (!isFound && !hasWildcards(pattern) && warnings.list.length === 0) throw missingThread(prefix);
 }
 
@@ -54,5 +56,11 @@ export async function ownFailure(threadId: string, work: () => Promise<void>): P
 }
 
 /** What a walk noted of threads that it could not even list. */
-export const failuresOf = (warnings: Warnings): readonly ThreadFailure[] =>
-  warnings.list.map(({ threadId, code, message }: ThreadWarning) => ({ threadId, code, message }));
+export function failuresOf({ list, count }: Warnings): readonly ThreadFailure[] {
+  const failures = list.map(({ threadId, code, message }: ThreadWarning) => ({ threadId, code, message }));
+  if (count === list.length) return failures;
+  return [
+    ...failures,
+    { threadId: undefined, code: "CORRUPT", message: `${count - list.length} more threads cannot be listed` },
+  ];
+}

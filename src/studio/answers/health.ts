@@ -1,4 +1,5 @@
 import { CAPABILITY_FLAGS, type CapabilityFlag } from "../../checkpoint/capabilities.ts";
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import type { Durability } from "../../driver/durability.ts";
 import type { HealthAnswer } from "../service-api.ts";
 import type { StudioContext } from "../studio-context.ts";
@@ -34,7 +35,7 @@ export async function healthAnswer(studio: StudioContext): Promise<HealthAnswer>
     return { what, ms: Number(process.hrtime.bigint() - begun) / 1e6 };
   };
   const list = context.call({ operation: "listThreads" }, (log) => log.listThreads({ prefix: "", limit: 1 }));
-  const [thread] = (await list).items;
+  const thread = (await list).items.find(isReadable);
   const latency = [
     await timed("list one thread", () =>
       context.call({ operation: "listThreads" }, (log) => log.listThreads({ prefix: "", limit: 1 })),
@@ -49,7 +50,7 @@ export async function healthAnswer(studio: StudioContext): Promise<HealthAnswer>
   ];
   const asked = options.now();
   const theirs = context.log.now === undefined ? undefined : await context.storageNow();
-  let damaged = 0;
+  let damaged = index.progress.unnamed ?? 0;
   for (const row of index.rows) if (row.trouble !== undefined) damaged++;
   const { maxRecordBytes } = capabilities.limits;
   return {

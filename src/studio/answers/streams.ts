@@ -28,7 +28,7 @@ export async function* proofLines(studio: StudioContext, { signal }: StudioReque
   const warnings = new Warnings();
   for await (const { threadId } of everyThread(studio.context, "verify", "", warnings)) {
     if (signal.aborted) return;
-    const verdict = await studio.checkpointer.verify(threadId);
+    const verdict = await warnings.skipping(threadId, () => studio.checkpointer.verify(threadId));
     if (verdict === undefined) continue;
     threads++;
     records += verdict.records;

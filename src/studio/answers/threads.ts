@@ -60,7 +60,7 @@ export async function threadsAnswer({ index }: StudioContext, request: StudioReq
   const stands = STANDS[request.text("standing") ?? ""];
   const [key, ...rest] = (request.text("meta") ?? "").split("=");
   const value = rest.join("=");
-  const counts = { waiting: 0, inDoubt: 0, unfinished: 0, damaged: 0 };
+  const counts = { waiting: 0, inDoubt: 0, unfinished: 0, damaged: index.progress.unnamed ?? 0 };
   const found: ThreadRow[] = [];
   for (const row of index.inOrder(ORDERS[request.text("sort") ?? "recent"] ?? RECENT)) {
     for (const name of ["waiting", "inDoubt", "unfinished", "damaged"] as const)

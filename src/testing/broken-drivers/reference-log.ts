@@ -1,3 +1,4 @@
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
 import type {
   AppendOutcome,
@@ -95,7 +96,8 @@ export class ReferenceLog implements ThreadLog {
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<Threads> {
-    return this.#reach().listThreads(options);
+    const { items, cursor } = await this.#reach().listThreads(options);
+    return { items: items.filter(isReadable), cursor };
   }
 
   async search(words: readonly string[], { limit, prefix = "", after }: SearchRange): Promise<FoundRecords> {
@@ -151,7 +153,9 @@ export class ReferenceLog implements ThreadLog {
     test: (thread: ThreadEntry) => boolean,
   ): Promise<Threads> {
     const all = await this.#reach().listThreads({ prefix, limit: Number.POSITIVE_INFINITY });
-    const matches = all.items.filter((thread) => test(thread) && (cursor === undefined || thread.threadId > cursor));
+    const matches = all.items
+      .filter(isReadable)
+      .filter((thread) => test(thread) && (cursor === undefined || thread.threadId > cursor));
     const items = matches.slice(0, limit);
     return { items, cursor: matches.length > limit ? items.at(-1)?.threadId : undefined };
   }
@@ -159,7 +163,7 @@ export class ReferenceLog implements ThreadLog {
   async everyRecord(): Promise<readonly { threadId: string; record: LogRecord }[]> {
     const all = await this.#reach().listThreads({ prefix: "", limit: Number.POSITIVE_INFINITY });
     const found: { threadId: string; record: LogRecord }[] = [];
-    for (const { threadId } of all.items) {
+    for (const { threadId } of all.items.filter(isReadable)) {
       const records = new Map<number, LogRecord>();
       for (const { checkpointId = "" } of await this.#reach().list(threadId, { limit: Number.POSITIVE_INFINITY })) {
         const chain = await this.#reach().readCheckpoint(threadId, checkpointId);

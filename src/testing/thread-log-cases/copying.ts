@@ -9,6 +9,7 @@ import {
   put,
   recordAt,
   requestFor,
+  threadsOf,
 } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
@@ -42,7 +43,7 @@ export const copyingCases: readonly ThreadLogCase[] = threadLogCasesOf("copy", [
       await grow(subject, "t", 5);
       await put(subject, "t", markAt(6, { head: 4 }), { drop: [5] });
       await subject.copy("t", "u", "second");
-      const [copy] = (await subject.listThreads({ prefix: "u", limit: 9 })).items;
+      const [copy] = await threadsOf(subject, "u", 9);
       assertEntry(copy?.head, recordAt(4), "the copy's head");
     },
   },

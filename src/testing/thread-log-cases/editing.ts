@@ -13,6 +13,7 @@ import {
   recordAt,
   refused,
   requestFor,
+  threadsOf,
 } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
@@ -115,7 +116,7 @@ export const editingCases: readonly ThreadLogCase[] = threadLogCasesOf("edit", [
     run: async ({ subject }) => {
       await grow(subject, "t", 3);
       await put(subject, "t", markAt(4, { head: 2 }), { drop: [3] });
-      const [thread] = (await subject.listThreads({ prefix: "", limit: 5 })).items;
+      const [thread] = await threadsOf(subject, "", 5);
       assertEntry(thread?.head, recordAt(2), "the head in listThreads");
       assertEntries(await subject.list("t", { limit: 1 }), [recordAt(2)], "the newest in list");
       assert.equal(await subject.entry("t", "checkpoint-3"), undefined);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { MOST_NAMES } from "../../checkpoint/append-rules.ts";
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import { failsWith } from "../expect-failure.ts";
 import {
   assertEntries,
@@ -178,7 +179,7 @@ export const namingCases: readonly ThreadLogCase[] = threadLogCasesOf("names", [
     run: async ({ subject }) => {
       const found = async (value: string): Promise<number[]> => {
         const page = await subject.queryMetadata?.("of", JSON.stringify(value), { limit: 9 });
-        return (page?.items ?? []).map(({ head }) => head.seq);
+        return (page?.items ?? []).filter(isReadable).map(({ head }) => head.seq);
       };
       const of = (value: string): { metadata: string } => ({ metadata: JSON.stringify({ of: value }) });
       await put(subject, "t", recordAt(1, of("one")));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isReadable } from "../../checkpoint/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -134,7 +135,8 @@ export async function threadsOf(log: ThreadLog, prefix: string, limit: number): 
   do {
     const page = await log.listThreads({ prefix, limit, ...(cursor !== undefined && { cursor }) });
     assert.ok(page.items.length <= limit, `a page of ${limit} must not hold ${page.items.length}`);
-    threads.push(...page.items);
+    assert.ok(page.items.every(isReadable), "a thread that was just written can be read");
+    threads.push(...page.items.filter(isReadable));
     assertMovedOn(cursor, page.cursor);
     cursor = page.cursor;
   } while (cursor !== undefined);

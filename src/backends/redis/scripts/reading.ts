@@ -88,7 +88,8 @@ return {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .
 
 /**
  * KEYS  any number of threads on one server
- * For each of them {} for a thread without a checkpoint, {position, entry} of the newest one, or nil for no thread.
+ * For each of them {} for a thread without a checkpoint, {position, entry} of the newest one, nil for no thread,
+ * or {"fault", what is wrong} for one that cannot be read.
  */
 export const READ_HEADS: Script = script(`
 local function readHead(key)
@@ -103,10 +104,10 @@ for at, key in ipairs(KEYS) do
   local done, head = pcall(readHead, key)
   if not done then
     local message = type(head) == 'table' and head.err or tostring(head)
-    if string.find(message, 'WRONGTYPE', 1, true) then return redis.error_reply('NOTHREAD ' .. key) end
-    return redis.error_reply(message)
+    if not string.find(message, 'WRONGTYPE', 1, true) then return redis.error_reply(message) end
+    head = {err = 'NOTHREAD ' .. key}
   end
-  if head and head.err then return head end
+  if head and head.err then head = {'fault', head.err} end
   heads[at] = head
 end
 return heads

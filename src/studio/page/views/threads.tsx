@@ -153,6 +153,8 @@ const Progress = ({
         </>
       )}
       {walk.failed !== undefined && ` · the walk stopped: ${walk.failed}`}
+      {walk.unnamed !== undefined &&
+        ` · ${plural(walk.unnamed, "thread")} can neither be read nor named: ${walk.unnamedFirst}`}
     </p>
   );
 };
