@@ -1,5 +1,6 @@
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
+import { isReadable } from "../../src/checkpoint/listed-threads.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { newCheckpointId } from "../../src/saver/new-checkpoint-id.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
@@ -207,7 +208,7 @@ export async function storedText(checkpointer: Checkpointer): Promise<string> {
   let cursor: string | undefined;
   do {
     const page = await log.listThreads({ prefix: "", limit: 100, ...(cursor !== undefined && { cursor }) });
-    for (const { threadId } of page.items) {
+    for (const { threadId } of page.items.filter(isReadable)) {
       let before: number | undefined;
       for (;;) {
         const options = { limit: 100, ...(before !== undefined && { before }) };
