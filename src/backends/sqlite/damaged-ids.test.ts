@@ -111,3 +111,65 @@ test("a damaged row beside its place keeps no new thread from being made", async
   }
   await log.close();
 });
+
+test("whichever bit of the index of checkpoint ids is flipped, no checkpoint is taken for one that is not there", async () => {
+  const whole = join(folder, "names.db");
+  const log = openLog(whole);
+  const nameOf = (index: number): string => `step/${String(index * 7).padStart(4, "0")}`;
+  const THREADS_WITH_NAMES = 3;
+  const NAMES = 100;
+  for (let thread = 0; thread < THREADS_WITH_NAMES; thread++) {
+    for (let index = 0; index < NAMES; index++) {
+      const seq = index + 1;
+      const record = { ...recordAt(seq), checkpointId: nameOf(index) };
+      expect((await log.append(`t${thread}`, requestFor(record))).appended).toBe(true);
+    }
+  }
+  await log.close();
+  const database = await openDatabase(whole);
+  const pages = database.prepare("SELECT pageno FROM dbstat WHERE name = 'holdfast_records_by_checkpoint'").all() as {
+    pageno: number;
+  }[];
+  const { page_size: size } = database.prepare("PRAGMA page_size").get() as { page_size: number };
+  database.close();
+  const bytes = readFileSync(whole);
+  let flips = 0;
+  let noticed = 0;
+  for (const { pageno } of pages) {
+    const page = bytes.subarray((pageno - 1) * size, pageno * size);
+    for (let index = 0, at = 0; index < NAMES; index++) {
+      at = page.indexOf(nameOf(index));
+      if (at < 0) continue;
+      // A bit of the name, and one of the record's number behind it.
+      for (const offset of [index % nameOf(0).length, nameOf(0).length + (index % 4)]) {
+        const damaged = Buffer.from(bytes);
+        const place = (pageno - 1) * size + at + offset;
+        damaged[place] = (damaged[place] ?? 0) ^ (1 << (index % 7));
+        const file = join(folder, "names-damaged.db");
+        writeFileSync(file, damaged);
+        const opened = openLog(file);
+        flips++;
+        for (let thread = 0; thread < THREADS_WITH_NAMES; thread++) {
+          for (const near of [index - 1, index, index + 1].filter((one) => one >= 0 && one < NAMES)) {
+            const answer = await opened
+              .readCheckpoint(`t${thread}`, nameOf(near))
+              .then((chain) => chain?.records.at(-1)?.seq, codeOf);
+            expect(answer, `t${thread} ${nameOf(near)}, byte ${offset} of ${nameOf(index)}`).toBeOneOf([
+              near + 1,
+              "CORRUPT",
+            ]);
+            if (answer === "CORRUPT") noticed++;
+          }
+        }
+        await opened.close();
+      }
+    }
+  }
+  expect(flips).toBeGreaterThan(100);
+  expect(noticed).toBeGreaterThan(50);
+  const sound = openLog(whole);
+  expect(await sound.readCheckpoint("t1", "step/0001")).toBeUndefined();
+  expect(await sound.readCheckpoint("t1", "zzz")).toBeUndefined();
+  expect(await sound.readCheckpoint("t1", "")).toBeUndefined();
+  await sound.close();
+});

@@ -54,3 +54,10 @@ export const damagedEntry = (seq: number): StateError =>
   new StateError("CORRUPT", `the row of record ${seq} does not match its checksum: it was damaged or changed by hand`, {
     location: `record ${seq}`,
   });
+
+export const damagedIndex = (checkpointId: string, fault: string): StateError =>
+  new StateError(
+    "CORRUPT",
+    `the index of checkpoint ids is damaged: for ${JSON.stringify(checkpointId)} it ${fault}. Nothing is lost; REINDEX in the sqlite3 shell makes the index anew`,
+    { checkpointId, location: "index of checkpoint ids" },
+  );

@@ -21,11 +21,13 @@ import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
 import { factsOf } from "./facts.ts";
-import { startOf, tableNames } from "./layout.ts";
+import { damagedIndex } from "./integrity.ts";
+import { rowId, startOf, tableNames } from "./layout.ts";
 import { memberOf, moveMembers, UNINDEXED } from "./metadata.ts";
 import {
   type FoundMember,
   findThread,
+  hasName,
   headMetadata,
   listed,
   listedWithMember,
@@ -54,6 +56,10 @@ export interface SqliteLogOptions {
 
 /** How many threads one step of a walk over all threads reads. */
 const THREADS_PER_STEP = 500;
+/** How many entries one step of a walk over a thread reads. */
+const ENTRIES_PER_STEP = 500;
+/** The thread is there, and no checkpoint of that name. */
+const UNNAMED = Symbol("unnamed");
 /** How many rows of the index of metadata one step reads at least: not all of them need be what is asked for. */
 const LEAST_MEMBERS_PER_STEP = 20;
 
@@ -107,13 +113,42 @@ export class SqliteLog implements ThreadLog {
     });
   }
 
-  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    const found = await this.#connection.read((statements) => {
+      const thread = readThread(statements, threadId);
+      const entry = thread && readNamed(statements, thread.thread.thread_no, name);
+      if (thread === undefined || entry === undefined) return thread && UNNAMED;
+      const records = readRecords(statements, thread.thread.thread_no, entry.base, entry.seq);
+      return { generation: thread.thread.generation, tail: thread.tail, records };
+    });
+    if (found !== UNNAMED) return found;
+    await this.#assertUnnamed(threadId, name);
+    return undefined;
+  }
+
+  /**
+   * For a checkpoint that the index does not have: fails if the index is damaged and one
+   * of the records has that name. Such a load is rare, so it may read what a listing reads.
+   */
+  async #assertUnnamed(threadId: string, name: string): Promise<void> {
+    let before: number | undefined;
+    do {
+      const entries = await this.list(threadId, { limit: ENTRIES_PER_STEP, ...(before !== undefined && { before }) });
+      const seq = entries.find((entry) => hasName(entry, name))?.seq;
+      if (seq !== undefined) await this.#assertIndexed(threadId, name, seq);
+      before = entries.length < ENTRIES_PER_STEP ? undefined : entries.at(-1)?.seq;
+    } while (before !== undefined);
+  }
+
+  /** It may have been saved, or its thread made anew, since it was looked for. */
+  #assertIndexed(threadId: string, name: string, seq: number): Promise<void> {
     return this.#connection.read((statements) => {
-      const found = readThread(statements, threadId);
-      const entry = found && readNamed(statements, found.thread.thread_no, name);
-      if (found === undefined || entry === undefined) return undefined;
-      const records = readRecords(statements, found.thread.thread_no, entry.base, entry.seq);
-      return { generation: found.thread.generation, tail: found.tail, records };
+      const thread = findThread(statements, threadId);
+      const row = thread && (statements.at.get(rowId(thread.thread_no, seq)) as EntryRow | undefined);
+      if (thread === undefined || row === undefined || !hasName(toEntry(row), name)) return;
+      if (readNamed(statements, thread.thread_no, name) === undefined) {
+        throw damagedIndex(name, `does not lead to record ${seq}`);
+      }
     });
   }
 

@@ -7,6 +7,7 @@ import {
   type Part,
   type Versions,
 } from "../../driver/migrations.ts";
+import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 import { fileOf, type SqliteDatabase } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
@@ -27,10 +28,15 @@ export async function prepareTables(
   if (access === "write") await migrate(store, [part]);
   else await assertMigrated(store, [part], nameOf(database));
   const present = database.prepare(`SELECT version FROM ${names.schema} WHERE part = ?`);
-  return () => {
+  const assertCurrent = (): void => {
     const row = present.get(part.name) as { version: number } | undefined;
     assertKnown(part.name, row?.version ?? 0, part.migrations.length);
   };
+  const damage = damagedSchema(database, part);
+  if (damage === undefined) return assertCurrent;
+  // A newer build may have migrated it in this moment.
+  assertCurrent();
+  throw damage;
 }
 
 export function migratedStore(database: SqliteDatabase, names: TableNames, isReadOnly: boolean): MigratedStore {
@@ -58,6 +64,37 @@ export function migratedStore(database: SqliteDatabase, names: TableNames, isRea
     classify,
   };
 }
+
+/** An object that a migration makes, with its name. */
+const MAKES = /^CREATE (?:UNIQUE INDEX|INDEX|TABLE|VIEW|TRIGGER|VIRTUAL TABLE) (\w+)/;
+
+/**
+ * SQLite keeps the text of each table, index and trigger in a row without a checksum,
+ * and parses it at every opening. A flipped bit there can make a statement fail for
+ * every thread, or change what a trigger does.
+ */
+function damagedSchema(database: SqliteDatabase, { migrations }: Part): StateError | undefined {
+  const rows = database.prepare("SELECT name, sql FROM sqlite_master").all() as {
+    name: unknown;
+    sql: unknown;
+  }[];
+  const stored = new Map(rows.map(({ name, sql }) => [name, sql]));
+  for (const made of migrations.flat()) {
+    const name = MAKES.exec(made)?.[1];
+    if (name === undefined) continue;
+    const found = stored.get(name);
+    if (typeof found === "string" && withoutSpaces(found) === withoutSpaces(made)) continue;
+    return new StateError(
+      "CORRUPT",
+      `${found === undefined ? `${name} is missing from` : `the text of ${name} is not what holdfast wrote in`} the schema of ${nameOf(database)}: it was damaged or changed by hand. Restore the file from a backup, or copy its rows into a new one with .recover of the sqlite3 shell`,
+      { location: `schema, ${name}` },
+    );
+  }
+  return undefined;
+}
+
+/** A deployment may have run the statements in a layout of its own. */
+const withoutSpaces = (sql: string): string => sql.replaceAll(/\s+/g, "");
 
 function versionsIn(database: SqliteDatabase, { schema }: TableNames): Versions | undefined {
   const known = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(schema);

@@ -3,7 +3,7 @@ import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type { ListedThread, LogEntry, LogPage, LogRecord } from "../../checkpoint/thread-log.ts";
 import { hintedSeq } from "../../driver/position-hint.ts";
 import { assertAbsent } from "./absence.ts";
-import { damagedThread } from "./integrity.ts";
+import { damagedIndex, damagedThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
 import { hasMember } from "./metadata.ts";
 import {
@@ -91,9 +91,14 @@ export function readNamed(statements: Statements, threadNo: number, name: string
   const range = rangeOf(threadNo);
   const row = statements.named.get(name, ...range, name, ...range) as EntryRow | undefined;
   const indexed = row && toEntry(row);
+  if (indexed !== undefined && !hasName(indexed, name))
+    throw damagedIndex(name, `leads to record ${indexed.seq} instead`);
   const hinted = readHinted(statements, threadNo, name);
   return hinted === undefined || (indexed !== undefined && indexed.seq > hinted.seq) ? indexed : hinted;
 }
+
+export const hasName = ({ checkpointId, names }: LogEntry, name: string): boolean =>
+  checkpointId === name || (names?.includes(name) ?? false);
 
 /** A damaged record there may be the one that is asked for, so that is an error. */
 function readHinted(statements: Statements, threadNo: number, name: string): LogEntry | undefined {
