@@ -1,4 +1,3 @@
-import type { LangGraphSaver } from "../../adapters/langgraph/saver.ts";
 import { StateError } from "../../errors.ts";
 import { globMatcher } from "../../internal/glob.ts";
 import { importPeer } from "../../internal/import-peer.ts";
@@ -8,7 +7,7 @@ import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { plural } from "../output/wording.ts";
 import { secretsIn } from "../store-url.ts";
-import { ownFailure, type ThreadFailure } from "./moving.ts";
+import type { ThreadFailure } from "./moving.ts";
 import { Progress } from "./progress.ts";
 
 /** LangGraph's own checkpointers, as far as they are used here. */
@@ -38,8 +37,12 @@ export async function copyFromLangGraph(call: CommandCall): Promise<ExitCode> {
   const langgraph = await importPeer(
     "@langchain/langgraph-checkpoint",
     RANGES["@langchain/langgraph-checkpoint"],
-    () => import("../../adapters/langgraph/index.ts"),
+    async () => ({
+      ...(await import("../../adapters/langgraph/index.ts")),
+      ...(await import("../../adapters/langgraph/source-ids.ts")),
+    }),
   );
+  const onConflict = options.text("on-conflict") ?? "fail";
   const source = await opened(stores[0] ?? "");
   const progress = new Progress(call);
   const totals = { threads: 0, copied: 0, thereAlready: 0, skipped: 0, checkpoints: 0, failed: 0 };
@@ -52,19 +55,22 @@ export async function copyFromLangGraph(call: CommandCall): Promise<ExitCode> {
     const checkpointer = await call.open(isDry ? "read" : "create", 1);
     const target = langgraph.toLangGraphSaver(checkpointer);
     const matches = globMatcher(given["pattern"] ?? "*");
-    for (const [threadId, ids] of await threadsIn(source, matches)) {
+    for (const threadId of await threadsIn(langgraph.sourceThreads, source, matches)) {
       world.signal.throwIfAborted();
       totals.threads++;
-      const failure = await ownFailure(threadId, async () => {
-        const there = await standingOf(target, threadId, ids, isDry);
-        if (there === "whole") return void totals.thereAlready++;
-        if (there === "another" && !(await mayReplace(call, totals, threadId))) return;
-        if (!isDry && there !== "absent") await checkpointer.delete(threadId);
-        if (!isDry) await langgraph.copyGraphThreads(source, target, { threadIds: [threadId] });
-        totals.copied++;
-        totals.checkpoints += ids.size;
-      });
-      if (failure !== undefined) await failed(failure);
+      const move = () => langgraph.copyGraphThreads(source, target, { threadIds: [threadId], dryRun: isDry });
+      let { threads, checkpoints, thereAlready, skipped } = await move();
+      if (skipped[0]?.code === "CONFLICT" && onConflict === "replace") {
+        if (!isDry) await checkpointer.delete(threadId);
+        ({ threads, checkpoints, thereAlready, skipped } = isDry ? { ...NOTHING, threads: 1 } : await move());
+      }
+      totals.copied += threads;
+      totals.checkpoints += checkpoints;
+      totals.thereAlready += thereAlready;
+      for (const each of skipped) {
+        if (each.code === "CONFLICT" && onConflict === "skip") totals.skipped++;
+        else await failed(each);
+      }
       await progress.show(() => `${plural(totals.threads, "thread")}, ${plural(totals.checkpoints, "checkpoint")}`);
     }
   } finally {
@@ -125,55 +131,16 @@ async function openedPostgres(url: string): Promise<TheirSaver> {
   return PostgresSaver.fromConnString(place.href, schema === null ? {} : { schema });
 }
 
-/** The ids of their checkpoints, thread by thread. */
 async function threadsIn(
+  sourceThreads: (source: TheirSaver) => Promise<readonly string[]>,
   source: TheirSaver,
   matches: (threadId: string) => boolean,
-): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const threads = new Map<string, Set<string>>();
+): Promise<readonly string[]> {
   try {
-    for await (const { config, checkpoint } of source.list({})) {
-      const threadId = String(config.configurable?.["thread_id"]);
-      if (!matches(threadId)) continue;
-      const ids = threads.get(threadId) ?? new Set();
-      threads.set(threadId, ids.add(`${String(config.configurable?.["checkpoint_ns"] ?? "")}\n${checkpoint.id}`));
-    }
+    return (await sourceThreads(source)).filter(matches);
   } catch (error) {
     throw new StateError("UNAVAILABLE", `LangGraph's store cannot be read: ${reasonOf(error)}`);
   }
-  return new Map([...threads].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What the target has of a thread: all of it, an earlier part that a killed copy left, or something else. */
-async function standingOf(
-  target: LangGraphSaver,
-  threadId: string,
-  ids: ReadonlySet<string>,
-  isDry: boolean,
-): Promise<"absent" | "part" | "whole" | "another"> {
-  let found = 0;
-  try {
-    for await (const { config, checkpoint } of target.list({ configurable: { thread_id: threadId } })) {
-      if (!ids.has(`${String(config.configurable?.["checkpoint_ns"] ?? "")}\n${checkpoint.id}`)) return "another";
-      found++;
-    }
-  } catch (error) {
-    if (isDry && StateError.is(error, "NOT_FOUND")) return "absent";
-    throw error;
-  }
-  return found === 0 ? "absent" : found === ids.size ? "whole" : "part";
-}
-
-async function mayReplace({ options }: CommandCall, totals: { skipped: number }, threadId: string): Promise<boolean> {
-  const how = options.text("on-conflict") ?? "fail";
-  if (how === "replace") return true;
-  if (how === "skip") {
-    totals.skipped++;
-    return false;
-  }
-  throw new StateError(
-    "CONFLICT",
-    "the target has another thread of this id; --on-conflict replace puts this one in its place",
-    { threadId },
-  );
-}
+const NOTHING = { checkpoints: 0, thereAlready: 0, skipped: [] } as const;
