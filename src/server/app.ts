@@ -89,7 +89,10 @@ export class Service {
         late.abort(error);
         throw error;
       });
-      return route.isTagged ? conditional(answer, preconditions) : answer;
+      const conditioned = route.isTagged ? conditional(answer, preconditions) : answer;
+      // What was written is answered in any case; what was only read can be read again.
+      if (route.access.endsWith(":read")) call.hold?.(bytesIn(conditioned));
+      return conditioned;
     });
   }
 
@@ -163,11 +166,14 @@ export class Service {
     assertWelcome(headers, this.#settings);
   }
 
-  async #body({ headers, collectBody }: ServiceCall, { request }: Route): Promise<Uint8Array> {
+  async #body({ headers, collectBody, hold }: ServiceCall, { request }: Route): Promise<Uint8Array> {
     if (request === undefined) return new Uint8Array();
     assertType(headers, request.type);
     const { maxBodyBytes, requestMs: ms } = this.#settings;
-    return readBody(collectBody, headers, { bytes: Math.min(request.maxBytes ?? maxBodyBytes, maxBodyBytes), ms });
+    const bytes = Math.min(request.maxBytes ?? maxBodyBytes, maxBodyBytes);
+    const body = await readBody(collectBody, headers, { bytes, ms });
+    if (headers.get("content-encoding") !== null) hold?.(body.byteLength);
+    return body;
   }
 
   async #answering(operation: string, { headers }: ServiceCall, work: () => Promise<Answer>): Promise<SentAnswer> {
@@ -215,7 +221,7 @@ export class Service {
 }
 
 /** May look at nothing: the operations that anybody may ask for touch no thread. */
-const NOBODY: Principal = { key: "nobody", scopes: new Set(), tenant: undefined };
+const NOBODY: Principal = { key: "nobody", scopes: new Set(), tenant: undefined, owner: "nobody" };
 
 const NO_PRECONDITIONS: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
@@ -230,6 +236,11 @@ function queryIn(call: ServiceCall, { query = [] }: Route): URLSearchParams {
     if (given.getAll(name).length > 1) throw new Refusal("INVALID_ARGUMENT", `${name} must stand once`);
   }
   return given;
+}
+
+function bytesIn({ body }: Answer): number {
+  if (typeof body === "string") return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.byteLength : 0;
 }
 
 function assertType(headers: ReadHeaders, wanted: string): void {

@@ -22,6 +22,8 @@ export interface Principal {
   readonly key: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly tenant: string | undefined;
+  /** Whose share of the service a request uses: its tenant's, or its token's where tokens name no tenants. */
+  readonly owner: string;
 }
 
 export interface NewToken {
@@ -45,7 +47,7 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const TENANT = /^[A-Za-z0-9_.-]{1,63}$/;
 
 /** With no tokens at all: everything, for everybody that gets this far. */
-const ANYBODY: Principal = { key: "anybody", scopes: new Set(SCOPES), tenant: undefined };
+const ANYBODY: Principal = { key: "anybody", scopes: new Set(SCOPES), tenant: undefined, owner: "anybody" };
 
 export class Authentication {
   readonly #known: readonly { readonly digest: Buffer; readonly principal: Principal }[] | undefined;
@@ -101,6 +103,7 @@ const principalOf = ({ sha256, scopes, tenant }: TokenEntry): Principal => ({
   key: sha256,
   scopes: new Set(scopes),
   tenant,
+  owner: tenant ?? sha256,
 });
 
 const refused = (message: string): Refusal =>

@@ -18,6 +18,8 @@ export interface ServiceCall {
   gone(): AbortSignal;
   /** Told who a request comes from before it is carried out; refuses by throwing. */
   readonly onAdmitted?: (principal: Principal) => void;
+  /** Told of bytes that this request will hold beside its body as it came; refuses by throwing. */
+  readonly hold?: (bytes: number) => void;
 }
 
 /** The path and the query of a request's target. */

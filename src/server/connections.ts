@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Refusal } from "./refusal.ts";
 
@@ -6,41 +6,69 @@ interface Usage {
   /** Requests that are under way. */
   busy: number;
   /** Whose request came last; `undefined` before the first that was let in. */
-  tenant: string | undefined;
+  owner: string | undefined;
+  /** Requests in a row that were not let in. */
+  strange: number;
+  /** It was told that it has too many requests, and nothing that it sends is looked at any more. */
+  isEnding: boolean;
+  /** What is to be done for the requests that are under way when the connection is gone. */
+  readonly onGone: Set<() => void>;
 }
+
+/** More requests than a client has under way on one connection, or sends in a row without a token that is known. */
+const MOST_AT_ONCE = 100;
+const MOST_STRANGE = 100;
 
 /**
  * The connections of a server: how many requests each is busy with, and whose
  * it is. Node counts one that was opened and never used as busy, and would wait
  * for it. Where there is no room left, the one that was idle longest goes; and
- * one tenant cannot have them all.
+ * one owner, a tenant or a token, cannot have them all.
  */
 export class Connections {
   /** In the order in which they were used last. */
   readonly #used = new Map<Socket, Usage>();
-  readonly #perTenant = new Map<string, number>();
+  readonly #perOwner = new Map<string, number>();
   readonly #most: number;
-  readonly #mostPerTenant: number;
+  readonly #mostPerOwner: number;
   #closing = false;
 
-  constructor(server: Server, { most, mostPerTenant }: { readonly most: number; readonly mostPerTenant: number }) {
+  constructor(server: Server, { most, mostPerOwner }: { readonly most: number; readonly mostPerOwner: number }) {
     this.#most = most;
-    this.#mostPerTenant = mostPerTenant;
+    this.#mostPerOwner = mostPerOwner;
     server.on("connection", (socket) => this.#opened(socket));
-    server.on("request", ({ socket }, outgoing) => {
-      this.#change(socket, 1);
-      outgoing.once("close", () => this.#change(socket, -1));
-    });
   }
 
-  /** Counts a connection as this tenant's. Refuses where that makes too many, unless an idle one of its own can go. */
-  claim(socket: Socket, tenant: string | undefined): void {
+  /**
+   * Counts a request before anything else is done with it. One too many is refused and ends its connection; what comes
+   * behind it, as in a pipeline of thousands, is not even answered. `onGone` is called when the request is over.
+   */
+  enter(socket: Socket, outgoing: ServerResponse, onGone: () => void): Refusal | "ignored" | undefined {
     const usage = this.#used.get(socket);
-    if (usage === undefined || tenant === undefined) return;
-    this.#assign(usage, tenant);
-    const isFull = (this.#perTenant.get(tenant) ?? 0) > this.#mostPerTenant;
-    if (!isFull || this.#endIdle((other) => other.tenant === tenant)) return;
-    throw new Refusal("RATE_LIMITED", `more than ${this.#mostPerTenant} connections of this tenant are busy`, {
+    if (usage?.isEnding) return "ignored";
+    this.#change(socket, 1);
+    usage?.onGone.add(onGone);
+    outgoing.once("close", () => {
+      usage?.onGone.delete(onGone);
+      onGone();
+      this.#change(socket, -1);
+    });
+    if (usage === undefined || (++usage.strange <= MOST_STRANGE && usage.busy <= MOST_AT_ONCE)) return undefined;
+    usage.isEnding = true;
+    socket.pause();
+    const message = `more than ${MOST_AT_ONCE} requests at once, or ${MOST_STRANGE} without a known token, on one connection`;
+    return new Refusal("RATE_LIMITED", message, { headers: { "retry-after": "1", connection: "close" } });
+  }
+
+  /** Counts a connection as this owner's. Refuses where that makes too many, unless an idle one of its own can go. */
+  claim(socket: Socket, owner: string): void {
+    const usage = this.#used.get(socket);
+    if (usage === undefined) return;
+    usage.strange = 0;
+    this.#assign(usage, owner);
+    const isFull = (this.#perOwner.get(owner) ?? 0) > this.#mostPerOwner;
+    if (!isFull || this.#endIdle((other) => other.owner === owner)) return;
+    throw new Refusal("RATE_LIMITED", `more than ${this.#mostPerOwner} connections of this client are busy`, {
       headers: { "retry-after": "1", connection: "close" },
     });
   }
@@ -57,7 +85,7 @@ export class Connections {
       socket.destroy();
       return;
     }
-    this.#used.set(socket, { busy: 0, tenant: undefined });
+    this.#used.set(socket, { busy: 0, owner: undefined, strange: 0, isEnding: false, onGone: new Set() });
   }
 
   #change(socket: Socket, by: 1 | -1): void {
@@ -82,13 +110,24 @@ export class Connections {
 
   #forget(socket: Socket): void {
     const usage = this.#used.get(socket);
-    if (usage !== undefined) this.#assign(usage, undefined);
+    if (usage === undefined) return;
+    this.#assign(usage, undefined);
     this.#used.delete(socket);
+    // Node tells of the answer that was being sent, and of none that waited behind it.
+    for (const gone of usage.onGone) gone();
+    usage.onGone.clear();
   }
 
-  #assign(usage: Usage, tenant: string | undefined): void {
-    if (usage.tenant !== undefined) this.#perTenant.set(usage.tenant, (this.#perTenant.get(usage.tenant) ?? 1) - 1);
-    if (tenant !== undefined) this.#perTenant.set(tenant, (this.#perTenant.get(tenant) ?? 0) + 1);
-    usage.tenant = tenant;
+  #assign(usage: Usage, owner: string | undefined): void {
+    if (usage.owner === owner) return;
+    if (usage.owner !== undefined) this.#count(usage.owner, -1);
+    if (owner !== undefined) this.#count(owner, 1);
+    usage.owner = owner;
+  }
+
+  #count(owner: string, by: 1 | -1): void {
+    const count = (this.#perOwner.get(owner) ?? 0) + by;
+    if (count === 0) this.#perOwner.delete(owner);
+    else this.#perOwner.set(owner, count);
   }
 }

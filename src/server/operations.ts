@@ -116,7 +116,7 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
     await log.capabilities();
     // Nobody reads the events of a HEAD, and nobody would ever end them.
     if (isHead) return { status: 200, type: EVENTS_TYPE, body: undefined };
-    return watches.watch(log, thread, principal.tenant, signal());
+    return watches.watch(log, thread, principal.owner, signal());
   },
 
   search: async ({ log, body }) => {

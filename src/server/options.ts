@@ -43,7 +43,7 @@ export interface ServiceOptions {
   readonly watchPollMs?: number;
   /** How many watches may be open at once. @default 1000 */
   readonly maxWatches?: number;
-  /** How many of them may be one tenant's. @default a quarter of maxWatches; all of them where tokens name no tenants */
+  /** How many of them may be one tenant's, or one token's where tokens name no tenants. @default a quarter of maxWatches; all of them where there is one token or none */
   readonly maxWatchesPerTenant?: number;
   /** After so long a watch ends, and its client opens another. @default 3600000 */
   readonly maxWatchMs?: number;
@@ -102,7 +102,7 @@ export function settingsOf(
     throw new TypeError("serve({ store }) takes one that stands on a driver, as every factory of holdfast returns");
   }
   const maxWatches = given.maxWatches ?? 1000;
-  const hasTenants = namesTenants(given.auth?.tokens);
+  const sharing = owners(given.auth?.tokens);
   return {
     context,
     items,
@@ -114,19 +114,20 @@ export function settingsOf(
     answerTimeoutMs: given.answerTimeoutMs ?? 60_000,
     watchPollMs: given.watchPollMs ?? 250,
     maxWatches,
-    maxWatchesPerTenant: given.maxWatchesPerTenant ?? shareOf(maxWatches, hasTenants),
+    maxWatchesPerTenant: given.maxWatchesPerTenant ?? shareOf(maxWatches, sharing),
     maxWatchMs: given.maxWatchMs ?? 3_600_000,
     onFailure: given.onFailure ?? (() => undefined),
     requestMs,
   };
 }
 
-export const namesTenants = (tokens: readonly TokenEntry[] = []): boolean =>
-  tokens.some((entry) => entry?.tenant !== undefined);
+/** How many share the service: tenants, or tokens where they name none. */
+export const owners = (tokens: readonly TokenEntry[] = []): number =>
+  new Set(tokens.map((entry) => entry?.tenant ?? entry?.sha256)).size;
 
-/** What one tenant may have of something that all of them share. */
-export const shareOf = (total: number, hasTenants: boolean): number =>
-  hasTenants ? Math.max(1, Math.floor(total / 4)) : total;
+/** What one of them may have of something that all of them share. */
+export const shareOf = (total: number, sharing: number): number =>
+  sharing > 1 ? Math.max(1, Math.floor(total / 4)) : total;
 
 /** A browser sends scheme, name and port, and nothing else: anything longer would never match. */
 function assertOrigin(origin: unknown): void {

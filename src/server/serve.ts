@@ -9,14 +9,8 @@ import { Connections } from "./connections.ts";
 import { corsHeaders } from "./cors.ts";
 import { callOf, headersOf, sendTo } from "./node-calls.ts";
 import { assertKnown, invalid } from "./option-rules.ts";
-import {
-  LOOPBACK_HOSTS,
-  namesTenants,
-  type ServiceOptions,
-  type ServiceSettings,
-  settingsOf,
-  shareOf,
-} from "./options.ts";
+import { LOOPBACK_HOSTS, owners, type ServiceOptions, type ServiceSettings, settingsOf, shareOf } from "./options.ts";
+import { PendingBytes } from "./pending-bytes.ts";
 import { Refusal } from "./refusal.ts";
 
 export interface ServeOptions extends ServiceOptions {
@@ -31,13 +25,19 @@ export interface ServeOptions extends ServiceOptions {
     readonly requestMs?: number;
     /** How long an idle connection is kept. @default 65000 */
     readonly idleMs?: number;
+    /** For a client to take 64 KiB of its answer, or what is left of it; then the connection is ended. @default 30000 */
+    readonly writeMs?: number;
     /** How long `close()` waits for what runs. @default 10000 */
     readonly closeMs?: number;
   };
   /** Where there is no room left, the connection that was idle longest is ended. @default 1000 */
   readonly maxConnections?: number;
-  /** How many of them may be one tenant's. @default a quarter of maxConnections; all of them where tokens name no tenants */
+  /** How many of them may be one tenant's, or one token's where tokens name no tenants. @default a quarter of maxConnections; all of them where there is one token or none */
   readonly maxConnectionsPerTenant?: number;
+  /** How much is held in memory of bodies that arrive and of answers that are not taken yet. @default 256 MiB */
+  readonly maxPendingBytes?: number;
+  /** How much of it may be one tenant's, or one token's where tokens name no tenants. One request alone always has room. @default a quarter of maxPendingBytes; all of it where there is one token or none */
+  readonly maxPendingBytesPerTenant?: number;
 }
 
 export interface RunningService {
@@ -61,15 +61,23 @@ const KINDS = {
   timeouts: "object",
   maxConnections: "number",
   maxConnectionsPerTenant: "number",
+  maxPendingBytes: "number",
+  maxPendingBytesPerTenant: "number",
 };
-const TIMEOUTS = { headersMs: "number", requestMs: "number", idleMs: "number", closeMs: "number" };
+const TIMEOUTS = { headersMs: "number", requestMs: "number", idleMs: "number", writeMs: "number", closeMs: "number" };
 
 /** Puts a checkpointer on HTTP: on loopback unless told otherwise, and never in public without tokens. */
 export async function serve(options: ServeOptions): Promise<RunningService> {
   if (typeof options !== "object" || options === null) throw new TypeError("serve() takes an options object");
-  const { host = "127.0.0.1", port = 8420, timeouts = {}, maxConnections = 1000 } = options;
+  const {
+    host = "127.0.0.1",
+    port = 8420,
+    timeouts = {},
+    maxConnections = 1000,
+    maxPendingBytes = 256 * 1024 * 1024,
+  } = options;
   assertKnown(timeouts, TIMEOUTS, "timeouts");
-  const { headersMs = 10_000, requestMs = 60_000, idleMs = 65_000, closeMs = 10_000 } = timeouts;
+  const { headersMs = 10_000, requestMs = 60_000, idleMs = 65_000, writeMs = 30_000, closeMs = 10_000 } = timeouts;
   const given = { ...options, allowedHosts: allowedHostsFor(host, options) };
   const settings = settingsOf(given, KINDS, requestMs);
   // A body that is too slow is answered by the service; this is for what never gets that far.
@@ -82,18 +90,33 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   });
   // Node would leave out those beyond a limit and carry on; they are counted below.
   server.maxHeadersCount = 0;
-  const mostPerTenant = options.maxConnectionsPerTenant ?? shareOf(maxConnections, namesTenants(settings.tokens));
-  const connections = new Connections(server, { most: maxConnections, mostPerTenant });
+  const sharing = owners(settings.tokens);
+  const connections = new Connections(server, {
+    most: maxConnections,
+    mostPerOwner: options.maxConnectionsPerTenant ?? shareOf(maxConnections, sharing),
+  });
+  const pending = new PendingBytes({
+    most: maxPendingBytes,
+    mostPerOwner: options.maxPendingBytesPerTenant ?? shareOf(maxPendingBytes, sharing),
+  });
   const service = new Service(settings);
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    const { method = "" } = incoming;
-    const refusal = refusalOf(incoming, settings);
-    const call = callOf(incoming, outgoing, ({ tenant }) => connections.claim(incoming.socket, tenant));
+    const { method = "", socket } = incoming;
+    const held = pending.ofRequest();
+    const entry = connections.enter(socket, outgoing, () => held.release());
+    if (entry === "ignored") return;
+    const refusal = entry ?? refusalOf(incoming, settings);
+    const call = callOf(incoming, outgoing, held, ({ owner }) => connections.claim(socket, owner));
     const answered =
       refusal === undefined
         ? service.answer(call)
         : refuse(refusal, corsHeaders(call.headers, settings.allowedOrigins));
-    answered.then((answer) => sendTo(outgoing, answer, method)).catch(() => outgoing.destroy());
+    answered
+      .then((answer) => {
+        held.answered(method === "HEAD" || !(answer.body instanceof Uint8Array) ? 0 : answer.body.byteLength);
+        return sendTo(outgoing, answer, { method, socket, writeMs });
+      })
+      .catch(() => outgoing.destroy());
   });
   await listening(server, port, host);
   const bound = server.address() as AddressInfo;

@@ -23,7 +23,7 @@ const MOST_UNREAD = 8;
 /** The watches that are open: a limited number of them, for a limited time, and all end when the service closes. */
 export class Watches {
   readonly #open = new Set<() => void>();
-  readonly #byTenant = new Map<string | undefined, number>();
+  readonly #byOwner = new Map<string, number>();
   readonly #limits: WatchLimits;
   #closed = false;
 
@@ -32,13 +32,13 @@ export class Watches {
   }
 
   /** A stream of events. The first comes at once: whatever happened while nobody listened is covered by it. */
-  watch(log: TenantLog, threadId: string, tenant: string | undefined, asked: AbortSignal): Answer {
+  watch(log: TenantLog, threadId: string, owner: string, asked: AbortSignal): Answer {
     const { maxWatchMs, watchPollMs } = this.#limits;
-    this.#assertRoom(tenant);
+    this.#assertRoom(owner);
     if (asked.aborted) throw new Refusal("UNAVAILABLE", "the client is gone");
     const stop = new AbortController();
     const end = (): void => stop.abort();
-    this.#enter(end, tenant, stop.signal);
+    this.#enter(end, owner, stop.signal);
     asked.addEventListener("abort", end, { once: true });
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -66,21 +66,21 @@ export class Watches {
     return { status: 200, type: EVENTS_TYPE, body };
   }
 
-  #assertRoom(tenant: string | undefined): void {
+  #assertRoom(owner: string): void {
     if (this.#closed) throw new StateError("UNAVAILABLE", "the service is closing");
     const { maxWatches, maxWatchesPerTenant } = this.#limits;
-    if ((this.#byTenant.get(tenant) ?? 0) >= maxWatchesPerTenant) throw tooMany("of this tenant");
+    if ((this.#byOwner.get(owner) ?? 0) >= maxWatchesPerTenant) throw tooMany("of this client");
     if (this.#open.size >= maxWatches) throw tooMany("in all");
   }
 
-  #enter(end: () => void, tenant: string | undefined, stopped: AbortSignal): void {
+  #enter(end: () => void, owner: string, stopped: AbortSignal): void {
     this.#open.add(end);
-    this.#byTenant.set(tenant, (this.#byTenant.get(tenant) ?? 0) + 1);
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1);
     stopped.addEventListener("abort", () => {
       this.#open.delete(end);
-      const left = (this.#byTenant.get(tenant) ?? 1) - 1;
-      if (left === 0) this.#byTenant.delete(tenant);
-      else this.#byTenant.set(tenant, left);
+      const left = (this.#byOwner.get(owner) ?? 1) - 1;
+      if (left === 0) this.#byOwner.delete(owner);
+      else this.#byOwner.set(owner, left);
     });
   }
 

@@ -16,9 +16,9 @@ const events = pathOf("subscribe", { thread: "t" });
 const TENANTS = ["greedy", "calm"] as const;
 
 /** A service with two tenants. */
-async function twoTenants(options: object, log = new MemoryLog()) {
+async function twoTenants(options: object, log = new MemoryLog(), named = true) {
   const tokens = TENANTS.map((tenant) => ({ tenant, ...createToken() }));
-  const known = tokens.map(({ tenant, sha256 }) => ({ tenant, sha256, scopes: SCOPES }));
+  const known = tokens.map(({ tenant, sha256 }) => ({ ...(named && { tenant }), sha256, scopes: SCOPES }));
   const checkpointer = new Checkpointer(log);
   const service = await serve({ checkpointer, auth: { tokens: known }, port: 0, rateLimit: false, ...options });
   const authorization = (tenant: (typeof TENANTS)[number]): string =>
@@ -30,6 +30,9 @@ async function twoTenants(options: object, log = new MemoryLog()) {
     });
   return { service, ask, authorization, port: service.port };
 }
+
+/** The same with two tokens that name no tenants: both may reach everything. */
+const twoTokens = (options: object) => twoTenants(options, undefined, false);
 
 const sockets: Socket[] = [];
 afterEach(() => {
@@ -84,7 +87,7 @@ describe("watches", () => {
     const watches = [await held(port, start), await held(port, start)];
     await until(() => watches.every(({ heard }) => heard().includes("event: change")));
     const refused = await ask("greedy", { path: events });
-    expect([refused.status, refused.body]).toEqual([429, expect.stringContaining("of this tenant")]);
+    expect([refused.status, refused.body]).toEqual([429, expect.stringContaining("of this client")]);
     expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
     expect((await ask("calm", { path: events })).status).toBe(200);
     watches[0]?.socket.destroy();
@@ -135,7 +138,7 @@ describe("connections", () => {
     const busy = [await held(port, start), await held(port, start)];
     await until(() => busy.every(({ heard }) => heard().includes("event: change")));
     const refused = await ask("greedy", { path: "/v1/clock" });
-    expect([refused.status, refused.body]).toEqual([429, expect.stringContaining("connections of this tenant")]);
+    expect([refused.status, refused.body]).toEqual([429, expect.stringContaining("connections of this client")]);
     expect((await ask("calm", { path: "/v1/clock" })).status).toBe(200);
     await service.close();
   });
@@ -147,6 +150,169 @@ describe("connections", () => {
     await until(() => idle.filter(({ socket }) => !socket.destroyed).length <= 5);
     await service.close();
   });
+});
+
+describe("answers that are not read", () => {
+  /** More than the kernel takes for a client that does not read. */
+  const LARGE = 14 * 1024 * 1024;
+  const state = pathOf("readTail", { thread: "t" });
+
+  async function largeThreads(options: object) {
+    const log = new MemoryLog();
+    for (const tenant of TENANTS)
+      await log.append(`${tenant}/t`, requestFor(recordAt(1, { body: Buffer.alloc(LARGE, tenant) })));
+    const there = await twoTenants({ maxPendingBytesPerTenant: LARGE + 1024 * 1024, ...options }, log);
+    const start = `GET ${state} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${there.authorization("greedy")}\r\n\r\n`;
+    /** A connection that asks and never reads a byte. */
+    const unread = async (times = 1): Promise<Socket> => {
+      const socket = connect(there.port, "127.0.0.1");
+      sockets.push(socket);
+      socket.on("error", () => undefined);
+      await once(socket, "connect");
+      socket.write(start.repeat(times));
+      return socket;
+    };
+    const status = async (tenant: (typeof TENANTS)[number]) => (await there.ask(tenant, { path: state })).status;
+    return { ...there, unread, status };
+  }
+
+  test("twenty sockets that never read hold one tenant's share, and another's answers are given meanwhile", async () => {
+    const { service, unread, status, ask } = await largeThreads({});
+    const waiting = await Promise.all(Array.from({ length: 20 }, () => unread()));
+    await expect.poll(() => status("greedy")).toBe(429);
+    for (let index = 0; index < 3; index++) expect(await status("calm")).toBe(200);
+    const refused = await ask("greedy", { path: state });
+    expect([refused.status, refused.body]).toEqual([429, expect.stringContaining("too much is under way")]);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    for (const socket of waiting) socket.destroy();
+    await expect.poll(() => status("greedy")).toBe(200);
+    await service.close();
+  });
+
+  test("a connection that takes nothing of its answer is ended, and what it held is free", async () => {
+    const { service, unread, status } = await largeThreads({ timeouts: { writeMs: 100 } });
+    const socket = await unread();
+    let heard = 0;
+    await expect.poll(() => status("greedy")).toBe(200);
+    await new Promise<void>((resolve) => {
+      socket.on("data", (chunk: Buffer) => {
+        heard += chunk.byteLength;
+      });
+      socket.once("close", () => resolve());
+    });
+    expect(heard, "less than the answer: the service did not wait for the rest to be read").toBeLessThan(LARGE);
+    await service.close();
+  });
+
+  test("answers that wait behind an unread one are counted too, and are free when the connection is gone", async () => {
+    const { service, unread, status } = await largeThreads({ maxPendingBytesPerTenant: 2 * LARGE + 1024 * 1024 });
+    const socket = await unread(2);
+    await expect.poll(() => status("greedy")).toBe(429);
+    expect(await status("calm")).toBe(200);
+    socket.destroy();
+    await expect.poll(() => status("greedy")).toBe(200);
+    await service.close();
+  });
+
+  test("bodies that arrive count as well: nothing is done with one that has no room", async () => {
+    const log = new MemoryLog();
+    const options = { maxPendingBytesPerTenant: 300_000 };
+    const { service, ask, authorization, port } = await twoTenants(options, log);
+    const head = (thread: string): string =>
+      [
+        `POST ${pathOf("append", { thread })} HTTP/1.1`,
+        "Host: localhost",
+        `Authorization: ${authorization("greedy")}`,
+        `Content-Type: ${FRAME_TYPE}`,
+        "If-None-Match: *",
+        "Content-Length: 400000",
+      ].join("\r\n");
+    const slow = await held(port, `${head("slow")}\r\n\r\n${"x".repeat(200_000)}`);
+    const append = (tenant: (typeof TENANTS)[number]) =>
+      ask(tenant, {
+        method: "POST",
+        path: pathOf("append", { thread: "t" }),
+        headers: { "content-type": FRAME_TYPE, "if-none-match": "*" },
+        body: encodeAppend(requestFor(recordAt(1, { body: Buffer.alloc(200_000) }))),
+      });
+    const search = { method: "POST", path: "/v1/search", headers: { "content-type": "application/json" } };
+    // The service may have read less of the slow body until now: then there is room, and the next try is later.
+    const isFull = async () =>
+      (await ask("greedy", { ...search, body: `{"words":["${"x".repeat(150_000)}"],"limit":1}` })).status;
+    await expect.poll(isFull).toBe(429);
+    expect((await append("greedy")).status).toBe(429);
+    expect(await log.tail("greedy/t")).toBeUndefined();
+    expect((await append("calm")).status).toBe(201);
+    slow.socket.destroy();
+    await expect.poll(async () => (await append("greedy")).status).toBe(201);
+    await service.close();
+  });
+});
+
+describe("many requests on one connection", () => {
+  const pipelined = (count: number, authorization?: string): string =>
+    `GET /v1/clock HTTP/1.1\r\nHost: localhost\r\n${authorization === undefined ? "" : `Authorization: ${authorization}\r\n`}\r\n`.repeat(
+      count,
+    );
+
+  test("five connections without a token and 20,000 requests each are ended after a hundred, and others are served", async () => {
+    const { service, ask, port } = await twoTenants({});
+    const strangers = await Promise.all(Array.from({ length: 5 }, () => held(port, pipelined(20_000))));
+    expect((await ask("calm", { path: "/v1/clock" })).status).toBe(200);
+    await until(() => strangers.every(({ socket }) => socket.destroyed));
+    for (const { heard } of strangers) {
+      const statuses = statusesIn(heard());
+      expect(statuses.length).toBeLessThanOrEqual(101);
+      expect(new Set(statuses.slice(0, 100))).toEqual(new Set(statuses.length === 0 ? [] : [401]));
+    }
+    await service.close();
+  });
+
+  test("the request that is one too many is told so, one after the other too", async () => {
+    const { service, port } = await twoTenants({});
+    const { heard, socket } = await held(port, "");
+    for (let count = 1; count <= 101; count++) {
+      socket.write(pipelined(1));
+      await until(() => statusesIn(heard()).length >= count);
+    }
+    await until(() => socket.destroyed);
+    expect(statusesIn(heard())).toEqual([...Array.from({ length: 100 }, () => 401), 429]);
+    await service.close();
+  });
+
+  test("with a known token there is no end to requests one after the other, and one to those at once", async () => {
+    const { service, port, authorization } = await twoTenants({});
+    const { heard, socket } = await held(port, "");
+    for (let count = 1; count <= 250; count++) {
+      socket.write(pipelined(1, authorization("calm")));
+      await until(() => statusesIn(heard()).length >= count);
+    }
+    expect(new Set(statusesIn(heard()))).toEqual(new Set([200]));
+    const eager = await held(port, pipelined(20_000, authorization("greedy")));
+    await until(() => eager.socket.destroyed);
+    expect(statusesIn(eager.heard()).length).toBeLessThan(20_000);
+    await service.close();
+  });
+});
+
+test("without tenants, a token that sends slow bodies on all connections leaves room for another's", async () => {
+  const { service, ask, authorization, port } = await twoTokens({ maxConnections: 40 });
+  const watch = `GET ${events} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization("calm")}\r\n\r\n`;
+  const watching = await held(port, watch);
+  await until(() => watching.heard().includes("event: change"));
+  const slow = [
+    `POST ${pathOf("append", { thread: "slow" })} HTTP/1.1`,
+    "Host: localhost",
+    `Authorization: ${authorization("greedy")}`,
+    `Content-Type: ${FRAME_TYPE}`,
+    "If-None-Match: *",
+    "Content-Length: 100",
+  ].join("\r\n");
+  const bodies = await Promise.all(Array.from({ length: 60 }, () => held(port, `${slow}\r\n\r\nab`)));
+  await until(() => bodies.filter(({ socket, heard }) => socket.destroyed || heard().includes(" 429 ")).length >= 50);
+  for (let index = 0; index < 5; index++) expect((await ask("calm", { path: "/v1/clock" })).status).toBe(200);
+  expect(watching.socket.destroyed).toBe(false);
+  await service.close();
 });
 
 test("a request with more headers than are read is refused with 431, and its DELETE is not carried out", async () => {
