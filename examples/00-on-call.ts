@@ -5,8 +5,8 @@
  *   npx tsx examples/00-on-call.ts
  *   HOLDFAST_URL=sqlite:./agents.db HOLDFAST_MODEL=openai:gpt-5 npx tsx examples/00-on-call.ts
  *
- * The store is a URL: sqlite:, file: or memory: today. A database server goes
- * into the same place once its backend is there, and nothing else changes.
+ * The store is a URL: sqlite:, file:, memory:, or a server, as in postgres://localhost:5432/agents.
+ * Nothing else changes.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -15,7 +15,15 @@ const [START, END] = ["<!-- backends: written by npm run sync -->", "<!-- end of
 type Cells = Readonly<Record<string, string>>;
 
 /** Declared by a live instance, so that the table cannot say what the code does not. */
-async function cellsOf({ example, load, peers, eitherPeer, capabilities, durability }: BackendEntry): Promise<Cells> {
+async function cellsOf({
+  example,
+  load,
+  peers,
+  builtIn,
+  eitherPeer,
+  capabilities,
+  durability,
+}: BackendEntry): Promise<Cells> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-readme-"));
   const checkpointer = (await load()).openUrl(example.replace("./", `${folder}/`));
   const can = checkpointer.capabilities;
@@ -28,9 +36,10 @@ async function cellsOf({ example, load, peers, eitherPeer, capabilities, durabil
       ? Object.keys(known)
       : ["durability", ...CAPABILITY_FLAGS.filter((name) => name === "persistentCheckpointIds" && !can[name])];
   const source = capabilities === "remote" ? "the remote's" : durability === "configured" ? "as configured" : undefined;
+  const packages = Object.keys(peers).join(eitherPeer === true ? " or " : " and ");
   return {
     URL: `\`${example}\``,
-    needs: Object.keys(peers).join(eitherPeer === true ? " or " : " and ") || "nothing",
+    needs: builtIn === undefined ? packages || "nothing" : `nothing ${builtIn}; before that ${packages}`,
     ...known,
     ...(source !== undefined && Object.fromEntries(learnt.map((name) => [name, source]))),
   };

@@ -57,6 +57,8 @@ export interface BackendEntry {
   readonly tables?: () => Promise<TablesModule>;
   /** Client packages, with the supported versions. */
   readonly peers: Readonly<Record<string, string>>;
+  /** Where the runtime has what the packages are for, so that none is needed. */
+  readonly builtIn?: string;
   /** One of the packages is enough. */
   readonly eitherPeer?: true;
   /** Its capabilities are those of the storage behind it. */
@@ -111,6 +113,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     },
     tables: () => import("./sqlite/tables.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
+    builtIn: "from Node 22.13 on",
   },
   postgres: {
     title: "PostgreSQL",
