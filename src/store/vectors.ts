@@ -4,9 +4,13 @@ import { described } from "../internal/known-options.ts";
 /** Longer than any model's; a longer one is a mistake. */
 export const MAX_DIMENSION = 16_000;
 
+/** Storages multiply with single precision: beyond these, products are infinite or zero, and a vector is never found. */
+const SHORTEST = 1e-15;
+const LONGEST = 1e15;
+
 /**
- * A single-precision copy of a vector. The one place that refuses NaN and
- * infinities: storages differ in what they do with them.
+ * A single-precision copy of a vector. The one place that refuses NaN, infinities
+ * and lengths that no model gives: storages differ in what they do with them.
  */
 export function checkedVector(given: unknown, what: string, dimension: number | undefined): Float32Array {
   if (!Array.isArray(given) && !(given instanceof Float32Array) && !(given instanceof Float64Array)) {
@@ -28,6 +32,11 @@ export function checkedVector(given: unknown, what: string, dimension: number | 
   }
   const length = norm(vector);
   if (!(length > 0)) throw invalid(`${what} is all zeros, and so has no direction`);
+  if (length < SHORTEST || length > LONGEST) {
+    throw invalid(
+      `${what} has the length ${length.toPrecision(3)}; from ${SHORTEST} to ${LONGEST} are taken. Divide it by its length: only its direction counts`,
+    );
+  }
   return vector;
 }
 

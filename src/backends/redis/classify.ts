@@ -10,6 +10,7 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
   WRONGTYPE: "CORRUPT",
   // Of a script of ours.
   DAMAGEDITEM: "CORRUPT",
+  APART: "CORRUPT",
   // A replica, or a primary that has just become one: the client will find the new primary.
   READONLY: "UNAVAILABLE",
   LOADING: "UNAVAILABLE",

@@ -63,12 +63,13 @@ await describeWithOwnRedis("a Redis cluster", () => {
       expect(await store.list(["n"], { recursive: true, filter: { index: { $lt: 3 } } })).toHaveLength(3);
       expect((await store.search(["n"], "walrus")).length).toBe(10);
       expect((await store.searchByEmbedding(["n"], { query: [1, 39], limit: 1 }))[0]?.key).toBe("39");
-      expect((await store.update<{ index: number }>(["n", "0"], "0", () => ({ index: 100 })))?.version).toBe(2);
+      expect((await store.update<{ index: number }>(["n", "0"], "0", () => ({ index: 100 })))?.value).toEqual({
+        index: 100,
+      });
       expect(await store.listNamespaces({ prefix: ["n"] })).toHaveLength(4);
       expect(await store.clearNamespace(["n"], { recursive: true })).toBe(40);
-      expect(
-        await onItsNode("EXISTS", "holdfast:{store}:items", "holdfast:{store}:words", "holdfast:{store}:vectors"),
-      ).toBe(0);
+      expect(await onItsNode("HLEN", "holdfast:{store}:items"), "the note of what each part holds").toBe(1);
+      expect(await onItsNode("EXISTS", "holdfast:{store}:words", "holdfast:{store}:vectors")).toBe(0);
     });
 
     test("a cluster client that is handed in is used, and stays open", async () => {

@@ -1,9 +1,12 @@
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
+import { failureOf } from "../../../test/failure-of.ts";
 import { describeWithOwnRedis, PATIENT, said } from "../../../test/redis/fixtures.ts";
 import { startRedis } from "../../../test/services/redis.ts";
 import { userMessage } from "../../state/message.ts";
-import { redisCheckpointer } from "./index.ts";
+import { PersonalData } from "../../wiring/personal-data.ts";
+import { InMemoryStore } from "../memory/index.ts";
+import { redisCheckpointer, redisStore } from "./index.ts";
 
 const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -67,6 +70,53 @@ await describeWithOwnRedis("a Redis that has no memory left", () => {
       expect(shrunk).toMatchObject({ status: "fulfilled" });
       for (const refused of grown) expect(refused).toMatchObject({ status: "rejected", reason: FULL });
       for (const name of ["t", ...names]) expect(await checkpointer.listCheckpoints(name)).toHaveLength(2);
+    });
+  });
+
+  describe("items", () => {
+    test("what is deleted, cleared or replaced by less goes, and what adds is refused and says that nothing was written", async () => {
+      const { url, fill } = await serverOf();
+      const store = redisStore({ url, ...PATIENT });
+      opened.push(store);
+      const long = { text: "words of an item ".repeat(40) };
+      for (const key of ["a", "b", "c", "d"]) await store.put(["n"], key, long);
+      await store.put(["m"], "e", long);
+      await fill();
+      for (const value of [{ ...long, more: long }, long]) {
+        expect(await failureOf(() => store.put(["n"], "new", value))).toMatchObject(FULL);
+        expect(await failureOf(() => store.put(["n"], "a", { ...value, more: long }))).toMatchObject(FULL);
+      }
+      await store.put(["n"], "a", { text: "less" });
+      expect(await store.get(["n"], "a")).toEqual({ text: "less" });
+      expect(await store.delete(["n"], "b")).toBe(true);
+      expect(await store.delete(["n"], "none")).toBe(false);
+      expect(await store.clearNamespace(["m"])).toBe(1);
+      expect((await store.listKeys(["n"])).slice()).toEqual(["a", "c", "d"]);
+      expect((await store.search(["n"], "less")).map(({ key }) => key)).toEqual(["a"]);
+    });
+
+    test("a person is erased whose ledger lies elsewhere", async () => {
+      const { url, admin } = await serverOf();
+      const store = redisStore({ url, ...PATIENT });
+      opened.push(store);
+      await store.put(["users", "ada"], "profile", { text: "likes cats" }, { metadata: { subject: "ada" } });
+      await store.put(["users", "bob"], "profile", { text: "likes dogs" }, { metadata: { subject: "bob" } });
+      for (let at = 0; at < 50; at++) {
+        await store.put(
+          ["users", "ada"],
+          `${at}`,
+          { text: "words of ada ".repeat(200) },
+          { metadata: { subject: "ada" } },
+        );
+      }
+      await admin.config("SET", "maxmemory", /used_memory:(\d+)/.exec(await admin.info("memory"))?.[1] ?? "");
+      expect(await failureOf(() => store.put(["users", "bob"], "more", { text: "much ".repeat(999) }))).toMatchObject(
+        FULL,
+      );
+      const data = new PersonalData({ stores: [store], ledger: new InMemoryStore(), key: "k".repeat(32) });
+      expect(await data.eraseUser("ada")).toMatchObject({ verified: true });
+      expect(await store.exists(["users", "ada"], "profile")).toBe(false);
+      expect(await store.exists(["users", "bob"], "profile")).toBe(true);
     });
   });
 });

@@ -8,4 +8,4 @@ export {
 } from "./connect.ts";
 export type { IoredisClient, IoredisCluster, IoredisRedis } from "./ioredis.ts";
 export type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
-export { type RedisStoreOptions, redisStore } from "./store.ts";
+export { type MendedRedisStore, mendRedisStore, type RedisStoreOptions, redisStore } from "./store.ts";

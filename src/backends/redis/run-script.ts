@@ -62,6 +62,12 @@ function explained(error: unknown, keys: readonly string[]): unknown {
     const todo = "rename or delete that key, or give holdfast a prefix of its own";
     return new StateError("CORRUPT", `${what}; ${todo}`, { location, cause: error });
   }
+  if (word === "APART") {
+    const what = "keys of the store were evicted or deleted and others were not: what is left does not belong together";
+    const todo =
+      "run mendRedisStore() of holdfast/redis, which says what is lost, or restore a backup; and set maxmemory-policy noeviction";
+    return new StateError("CORRUPT", `${what}; ${todo}`, { location: keys[0] ?? "", cause: error });
+  }
   if (word === "OTHERFORMAT") {
     const what = `the key ${detail} has format ${format}; this build knows ${FORMAT}`;
     return new StateError("INCOMPATIBLE", `${what}. Upgrade holdfast to open it`, { cause: error });

@@ -17,12 +17,16 @@ import {
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
 import type { Link } from "./link.ts";
-import type { Argument } from "./port.ts";
+import type { Argument, RedisPort } from "./port.ts";
 import { asReply, asText } from "./replies.ts";
 import type { Script } from "./scripts/script.ts";
 import {
   ANY_VECTOR,
+  BEGIN_MENDING,
   CLEAR_ITEMS,
+  END_MENDING,
+  MEND_ITEMS,
+  MEND_VECTORS,
   PAGE_OF_ITEMS,
   READ_ITEMS,
   WALK_NAMESPACES,
@@ -38,6 +42,7 @@ import {
   lexBounds,
   NO_ITEM,
   openVector,
+  PARTS_FIELD,
   type Record,
   resultOf,
   type StoreKeys,
@@ -173,6 +178,22 @@ export class RedisStoreDriver implements FullStoreDriver {
     return Number(asText(await this.#run(NOW, [])));
   }
 
+  /** See `mendRedisStore`. */
+  async mend(): Promise<{ readonly items: number; readonly vectors: number }> {
+    const { run, port } = await (await this.#link.get()).server();
+    const [items = "", , vectors = ""] = this.#keys.all;
+    await run(BEGIN_MENDING, this.#keys.all);
+    let [there, near] = [0, 0];
+    for await (const ids of fieldsOf(port, items)) {
+      const [some, withVectors] = asReply(await run(MEND_ITEMS, this.#keys.all, ids)) ?? [];
+      there += Number(asText(some));
+      near += Number(asText(withVectors));
+    }
+    for await (const names of fieldsOf(port, vectors)) await run(MEND_VECTORS, this.#keys.all, names);
+    await run(END_MENDING, this.#keys.all);
+    return { items: there, vectors: near };
+  }
+
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
   }
@@ -235,3 +256,18 @@ export class RedisStoreDriver implements FullStoreDriver {
 }
 
 const isLive = (end: number | undefined, now: string): boolean => end === undefined || end > Number(now);
+
+/** The fields of a hash, some at a time; of one that changes meanwhile, at least those that stay. */
+async function* fieldsOf(port: RedisPort, key: string): AsyncGenerator<readonly Argument[]> {
+  let cursor = "0";
+  do {
+    const [next, found] = (await port.send(key, ["HSCAN", key, cursor, "COUNT", String(ITEMS_AT_ONCE)])) as [
+      unknown,
+      unknown,
+    ];
+    cursor = asText(next);
+    const fields = (asReply(found) ?? []).filter((_, at) => at % 2 === 0);
+    const names = fields.flatMap((field) => (field == null || asText(field) === PARTS_FIELD ? [] : [asText(field)]));
+    if (names.length > 0) yield names;
+  } while (cursor !== "0");
+}

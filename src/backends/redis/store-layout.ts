@@ -7,6 +7,8 @@ import type { Argument } from "./port.ts";
 
 /**
  * <prefix>{store}:items    hash: id → record. One hash for all, because scripts name every key that they touch
+ *                          beside them, under the field 02, how much each key holds after the last write: a server that
+ *                          evicts takes one key and leaves the others, and the store is then CORRUPT until it is mended
  * <prefix>{store}:ids      sorted set of ids, all with the score 0: in the order of their bytes a range is what is below a namespace
  * <prefix>{store}:vectors  hash: name of a vector → the end of the item (8 bytes), then 4 bytes per number
  * <prefix>{store}:vids     sorted set of the names of vectors: <id> 02 <version of the item>
@@ -85,6 +87,12 @@ export interface Record {
 
 /** No item has it: what a damaged one is given. */
 export const UNKNOWN_VERSION = "";
+
+/** Of the hash of items, where it says how much each part holds. An id begins with a segment of a namespace, which is not empty. */
+export const PARTS_FIELD = "\u0002";
+
+/** In that field, while the store is mended. */
+export const MENDING = "mending";
 
 /** In the place of a version: there is no item. No version has such a character. */
 export const NO_ITEM = "!";

@@ -7,8 +7,8 @@ import { lexBounds } from "./store-layout.ts";
 
 type Run = (script: Script, args: readonly Argument[]) => Promise<unknown>;
 
-/** A word that is in more items than this tells little: only the first ones are read. */
-const MOST_ITEMS_OF_A_WORD = 10_000;
+/** So many items of a word are read in one step, which others wait for. */
+const ITEMS_PER_STEP = 10_000;
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.75;
 const MEMBER = /^[^\u0001]*\u0001([^\u0001\u0002]*\u0001[^\u0002]*)\u0002([\d.]+)\/(\d+)$/;
@@ -19,13 +19,23 @@ export async function rankedByWords(
   scope: Scope,
   words: readonly string[],
 ): Promise<readonly { readonly id: string; readonly score: number }[]> {
-  const bounds = words.flatMap((word) => lexBounds(scope, { before: `${word}\u0001` }));
+  const bounds = words.map((word) => lexBounds(scope, { before: `${word}\u0001` }));
   const [total, found] = await Promise.all([
     run(COUNT_ITEMS, lexBounds(scope)),
-    run(FIND_WORDS, [String(MOST_ITEMS_OF_A_WORD), ...bounds]),
+    run(FIND_WORDS, [String(ITEMS_PER_STEP), ...bounds.flat()]),
   ]);
   const all = Number(asText(total));
-  const postings = (found as readonly (readonly Buffer[])[]).map((members) => members.flatMap(postingOf));
+  const postings: (readonly Posting[])[] = [];
+  for (const [at, members] of (found as readonly (readonly Buffer[])[]).entries()) {
+    const own = [...members.flatMap(postingOf)];
+    for (let step = members, end = bounds[at]?.[1] ?? "+"; step.length === ITEMS_PER_STEP; ) {
+      const last = step.at(-1) ?? Buffer.alloc(0);
+      const behind = Buffer.concat([Buffer.from("("), last]);
+      [step = []] = (await run(FIND_WORDS, [String(ITEMS_PER_STEP), behind, end])) as readonly (readonly Buffer[])[];
+      for (const member of step) own.push(...postingOf(member));
+    }
+    postings.push(own);
+  }
   const lengths = new Map(postings.flat().map(({ id, length }) => [id, length]));
   const average = [...lengths.values()].reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.size) || 1;
   const scores = new Map<string, number>();

@@ -48,7 +48,7 @@ await describeWithService("redis", (url) => {
     await store.delete(["a"], "last");
     await store.close();
     const left = (await admin.keys(`${prefix}*`)).map((key) => key.slice(prefix.length)).sort();
-    expect(left).toEqual(["{store}:writes", "{store}:written"]);
+    expect(left).toEqual(["{store}:items", "{store}:writes", "{store}:written"]);
     await clearPrefix(admin, prefix);
   });
 

@@ -1,3 +1,4 @@
+import { asStateError } from "../../driver/call.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertParameters } from "../../driver/url.ts";
 import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
@@ -37,6 +38,31 @@ export function redisStoreOptions(given: RedisStoreOptions): RedisStoreDriverOpt
   assertPrefix(prefix);
   const own = (options: RedisConnectionOptions): RedisConnection => connectionOf(TAKER.factory, options);
   return { connection: connectionFor(TAKER, given, RedisConnection, CONNECTION_OPTIONS, own), prefix };
+}
+
+/** What `mendRedisStore` found. */
+export interface MendedRedisStore {
+  /** Items that are there. What else was there is lost. */
+  readonly items: number;
+  /** How many of them have a vector. Those of others are lost, where they had one: put these items again. */
+  readonly vectors: number;
+}
+
+/**
+ * Makes a store whole again that is `CORRUPT` because the server evicted, or a person deleted, some of its keys: what finds
+ * items is made anew from the items that are left. Meanwhile every other call on the store is refused. It can be repeated.
+ */
+export async function mendRedisStore(options: RedisStoreOptions = {}): Promise<MendedRedisStore> {
+  assertStoreOptions("mendRedisStore", options, { ...CONNECTION_OPTIONS, connection: "object", prefix: "string" });
+  const { RedisStoreDriver } = await import("./store-driver.ts");
+  const driver = new RedisStoreDriver(redisStoreOptions(options));
+  try {
+    return await driver.mend();
+  } catch (error) {
+    throw asStateError(driver, { operation: "mendRedisStore" }, error);
+  } finally {
+    await driver.close();
+  }
 }
 
 /** `redis://host:6379/0?prefix=bot:`. */

@@ -65,6 +65,21 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
     },
   },
   {
+    name: "the longest and the shortest vectors that are taken are found like any other",
+    needs: ["semanticSearch"],
+    run: async ({ subject }) => {
+      for (const [key, scale] of Object.entries({ long: 9e14, usual: 1, short: 1.1e-15 })) {
+        await subject.putWithEmbedding(NS, key, 1, [scale, 0, 0]);
+        await subject.putWithEmbedding(NS, `far ${key}`, 1, [0, scale, 0]);
+      }
+      for (const scale of [9e14, 1, 1.1e-15]) {
+        const hits = await subject.searchByEmbedding(NS, { query: [scale, 0, 0], limit: 3 });
+        assert.deepEqual(keysOf(hits).toSorted(), ["long", "short", "usual"], `a query of the length ${scale}`);
+        for (const { key, score } of hits) assert.ok(Math.abs((score ?? 9) - 1) < 1e-4, `${key}: ${score}`);
+      }
+    },
+  },
+  {
     name: "a search by vector stays in its namespace",
     needs: ["semanticSearch"],
     run: async ({ subject }) => {
@@ -113,6 +128,8 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
         Infinity: [1, 2, Number.POSITIVE_INFINITY],
         "infinite with single precision": [1, 2, 1e39],
         zeros: [0, 0, 0],
+        "longer than products can be": [1e30, 0, 0],
+        "shorter than products can be": [1e-30, 1e-30, 0],
         "minus zero": [-0, 0, 0],
         "zero with single precision": [1e-60, 0, 0],
         texts: ["1", "2", "3"],

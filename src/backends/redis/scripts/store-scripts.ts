@@ -1,11 +1,15 @@
-import { NO_ITEM } from "../store-layout.ts";
+import { MENDING, NO_ITEM, PARTS_FIELD } from "../store-layout.ts";
 import { type Script, script } from "./script.ts";
+
+/** About what the note of a write takes, which is kept for ten minutes. */
+const NOTE_BYTES = 200;
 
 /** The keys as store-layout.ts lists them, and the steps that all writes share. */
 const NAMES = `
 -- A right that is missing must be found out before the first write: a script that fails is not undone.
 local function forbidden()
-  local needed = {{'hset', KEYS[1], '-', '-'}, {'hdel', KEYS[1], '-'}, {'zadd', KEYS[2], '0', '-'}, {'zrem', KEYS[2], '-'},
+  local needed = {{'hset', KEYS[1], '-', '-'}, {'hlen', KEYS[1]}, {'hstrlen', KEYS[1], '-'},
+    {'hexists', KEYS[1], '-'}, {'zcard', KEYS[2]}, {'hdel', KEYS[1], '-'}, {'zadd', KEYS[2], '0', '-'}, {'zrem', KEYS[2], '-'},
     {'zrangebyscore', KEYS[6], '0', '0'}}
   for _, command in ipairs(needed) do
     if redis.acl_check_cmd and not redis.acl_check_cmd(unpack(command)) then
@@ -17,6 +21,25 @@ local items, ids, vectors, vids, words = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEY
 local ends, writes, written = KEYS[6], KEYS[7], KEYS[8]
 local HEAD = '^([%w_-]+) (%d+) (%d+) (%d+) (%d+) (-?%d+) (%d+) (%d+)\\n'
 local function whole(number) return string.format('%.0f', number) end
+
+-- How much each part holds, in a field of the hash of items that no item has as its id. A server that evicts takes whole keys.
+local PARTS = '${PARTS_FIELD}'
+local function partsNow()
+  local counts = {}
+  for at, key in ipairs({items, vectors, writes}) do counts[at] = redis.call('HLEN', key) end
+  for at, key in ipairs({ids, vids, words, ends, written}) do counts[3 + at] = redis.call('ZCARD', key) end
+  return table.concat(counts, ' ')
+end
+local function apart()
+  local noted = redis.call('HGET', items, PARTS)
+  local now = partsNow()
+  if noted == now or (not noted and now == '0 0 0 0 0 0 0 0') then return nil end
+  return outOfStep() or redis.error_reply('APART the parts of the store do not belong together')
+end
+local function noteParts()
+  if redis.call('HEXISTS', items, PARTS) == 0 then redis.call('HSET', items, PARTS, '') end
+  redis.call('HSET', items, PARTS, partsNow())
+end
 
 local function readItem(id)
   local record = redis.call('HGET', items, id)
@@ -66,7 +89,7 @@ end
  * updated end" of each}.
  */
 export const WRITE_ITEMS: Script = script(`${NAMES}
-local denied = forbidden()
+local denied = forbidden() or apart()
 if denied then return denied end
 local now = milliseconds()
 local remembered = tonumber(ARGV[1])
@@ -90,6 +113,17 @@ for at = 2, #ARGV, 9 do
     end
   end
 end
+-- What only takes out, and what replaces items by smaller ones, works on a full server: it refuses a script whose first write
+-- may need memory, and nothing behind its first write.
+local room = 0
+for at = 2, #ARGV, 9 do
+  if not known[at] then
+    room = room + redis.call('HSTRLEN', items, ARGV[at + 1])
+    if ARGV[at] == 'put' then room = room - #ARGV[at + 6] - #ARGV[at + 7] - ${NOTE_BYTES} end
+  end
+end
+if room >= 0 then redis.call('HDEL', writes, '-') end
+
 local answer = {'applied'}
 for at = 2, #ARGV, 9 do
   local kind, id, key, version = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 5]
@@ -136,11 +170,14 @@ for _, old in ipairs(redis.call('ZRANGEBYSCORE', written, '-inf', '(' .. whole(n
   redis.call('ZREM', written, old)
   redis.call('HDEL', writes, old)
 end
+noteParts()
 return answer
 `);
 
 /** ARGV  ids. {the time, then a record or nil for each} */
 export const READ_ITEMS: Script = script(`${NAMES}
+local fault = apart()
+if fault then return fault end
 local answer = {whole(milliseconds())}
 for at, id in ipairs(ARGV) do
   local record = redis.call('HGET', items, id)
@@ -155,7 +192,7 @@ return answer
 
 /** ARGV  from, to, how many. {the time, then an id and its record for each} */
 export const PAGE_OF_ITEMS: Script = script(`${NAMES}
-local fault = outOfStep()
+local fault = outOfStep() or apart()
 if fault then return fault end
 local answer = {whole(milliseconds())}
 for _, id in ipairs(redis.call('ZRANGEBYLEX', ids, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])) do
@@ -167,14 +204,14 @@ return answer
 
 /** ARGV  from, to. How many there are. */
 export const COUNT_ITEMS: Script = script(`${NAMES}
-local fault = outOfStep()
+local fault = outOfStep() or apart()
 if fault then return fault end
 return whole(redis.call('ZLEXCOUNT', ids, ARGV[1], ARGV[2]))
 `);
 
 /** ARGV  how many of each word at most, then from and to for each. {how many items there are, then a list for each word} */
 export const FIND_WORDS: Script = script(`${NAMES}
-local fault = outOfStep()
+local fault = outOfStep() or apart()
 if fault then return fault end
 local answer = {}
 for at = 2, #ARGV, 2 do
@@ -189,7 +226,7 @@ return answer
  * time and the count alone where they are too many.
  */
 export const VECTOR_NAMES: Script = script(`${NAMES}
-local fault = outOfStep()
+local fault = outOfStep() or apart()
 if fault then return fault end
 local now = whole(milliseconds())
 local count = redis.call('ZLEXCOUNT', vids, ARGV[1], ARGV[2])
@@ -204,6 +241,8 @@ return {now, whole(count), digest, digest ~= ARGV[4] and lines}
  * their vectors, one in a line, empty where there is no vector; then for each its vector, its record, or both, or nil}.
  */
 export const READ_VECTORS: Script = script(`${NAMES}
+local fault = apart()
+if fault then return fault end
 local mode, names, answer = ARGV[1], {}, {whole(milliseconds()), ''}
 for at = 2, #ARGV do
   local id = string.match(ARGV[at], '^([^\\2]*)')
@@ -227,7 +266,7 @@ return answer
 
 /** ARGV  from, to. The first vector in that range, or nil. */
 export const ANY_VECTOR: Script = script(`${NAMES}
-local fault = outOfStep()
+local fault = outOfStep() or apart()
 if fault then return fault end
 local named = redis.call('ZRANGEBYLEX', vids, ARGV[1], ARGV[2], 'LIMIT', 0, 1)[1]
 return named and redis.call('HGET', vectors, named) or false
@@ -235,7 +274,7 @@ return named and redis.call('HGET', vectors, named) or false
 
 /** ARGV  from, to, how many. Namespaces: from each to the next one, past all items in between. {the time, then the first id of each} */
 export const WALK_NAMESPACES: Script = script(`${NAMES}
-local fault = outOfStep()
+local fault = outOfStep() or apart()
 if fault then return fault end
 local now = milliseconds()
 local answer, from, tries = {}, ARGV[1], 0
@@ -256,7 +295,7 @@ return {from, unpack(answer)}
 
 /** ARGV  from, to, how many, not newer than. {"end" or where to go on, how many were taken out} */
 export const CLEAR_ITEMS: Script = script(`${NAMES}
-local fault = forbidden() or outOfStep()
+local fault = forbidden() or outOfStep() or apart()
 if fault then return fault end
 local now, count, before = milliseconds(), 0, tonumber(ARGV[4])
 local found = redis.call('ZRANGEBYLEX', ids, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
@@ -267,6 +306,52 @@ for _, id in ipairs(found) do
     takeOut(id, item)
   end
 end
+if #found > 0 then noteParts() end
 if #found < tonumber(ARGV[3]) then return {'end', whole(count)} end
 return {'(' .. found[#found], whole(count)}
+`);
+
+/** Begins to mend a store whose parts are apart: until it ends, all else is refused. Whatever can be made of the items goes. */
+export const BEGIN_MENDING: Script = script(`${NAMES}
+local denied = forbidden()
+if denied then return denied end
+redis.call('HSET', items, PARTS, '${MENDING}')
+if redis.call('HLEN', writes) ~= redis.call('ZCARD', written) then redis.call('UNLINK', writes, written) end
+redis.call('UNLINK', ids, vids, words, ends)
+return 'begun'
+`);
+
+/** ARGV  ids of items. Enters them where items are looked for. {how many there are, how many of them have their vectors} */
+export const MEND_ITEMS: Script = script(`${NAMES}
+if redis.call('HGET', items, PARTS) ~= '${MENDING}' then return redis.error_reply('APART another one began to mend this') end
+local there, near = 0, 0
+for _, id in ipairs(ARGV) do
+  local item = readItem(id)
+  if item then
+    there = there + 1
+    redis.call('ZADD', ids, 0, id)
+    eachWord(item.record, function (word, weight) redis.call('ZADD', words, 0, word .. '\\1' .. id .. '\\2' .. weight) end)
+    if item.finish > 0 then redis.call('ZADD', ends, whole(item.finish), id) end
+    local named = id .. '\\2' .. item.version
+    if redis.call('HEXISTS', vectors, named) == 1 then
+      near = near + 1
+      redis.call('ZADD', vids, 0, named)
+    end
+  end
+end
+return {whole(there), whole(near)}
+`);
+
+/** ARGV  names of vectors. Takes out those that are no item's. */
+export const MEND_VECTORS: Script = script(`${NAMES}
+for _, named in ipairs(ARGV) do
+  if not redis.call('ZSCORE', vids, named) then redis.call('HDEL', vectors, named) end
+end
+return 'ok'
+`);
+
+export const END_MENDING: Script = script(`${NAMES}
+if redis.call('HGET', items, PARTS) ~= '${MENDING}' then return redis.error_reply('APART another one began to mend this') end
+noteParts()
+return 'ended'
 `);
