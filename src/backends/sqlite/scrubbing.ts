@@ -6,6 +6,9 @@ import type { Erasure } from "./erasure.ts";
 
 /** SQLite blocks the process while it works. Rewriting a larger file is left to the operator. */
 const LARGEST_REWRITTEN = 256 * 1024 * 1024;
+/** What was written lies in the write-ahead log, and the pages of the file are as they were. */
+const BEHIND_A_READER =
+  "all of it in the file itself and in its write-ahead log: another connection reads, and until it is done SQLite overwrites neither. Erase again then";
 const MOST_ATTEMPTS = 20;
 const PAUSE_MS = 100;
 
@@ -18,7 +21,9 @@ export async function scrubFile(database: SqliteDatabase, erasure: Erasure | und
   if (erasure === undefined) {
     return {
       done: [],
-      remains: ["free space of the file: secure_delete is off, or the connection is yours. Run VACUUM"],
+      remains: [
+        "free space of the file, and its write-ahead log: secure_delete is off, or the connection is yours. Run VACUUM, then PRAGMA wal_checkpoint(TRUNCATE)",
+      ],
     };
   }
   const rewritten = await rewriteFile(database);
@@ -27,7 +32,7 @@ export async function scrubFile(database: SqliteDatabase, erasure: Erasure | und
     done: ["what was deleted is overwritten", ...(rewritten === true ? ["the file was written anew"] : [])],
     remains: [
       ...(rewritten === true ? [] : [rewritten]),
-      ...(isCut ? [] : ["the write-ahead log, until no other connection reads"]),
+      ...(isCut ? [] : [BEHIND_A_READER]),
     ],
   };
 }
