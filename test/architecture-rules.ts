@@ -86,6 +86,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/memory/store-driver.ts": "the default of the option `now`",
+  "src/session/erasing-from.ts": "how long a look takes, and for how long writers are chased",
   "src/store/updating.ts": "how long an update may lose against other writers",
   "src/store/first-vectors.ts": "a pause of random length, so that those who raced do not meet again",
   "src/backends/file/undisturbed.ts": "spreads retries",

@@ -75,6 +75,7 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
     forkedFrom: true,
     edits: true,
     erasures: true,
+    erasing: true,
     holds: true,
     lease: true,
   } satisfies Names<ThreadFacts>,
@@ -110,7 +111,7 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
     lifted: true,
   } satisfies Names<LegalHold>,
   lifted: { by: true, reason: true, at: true } satisfies Names<NonNullable<LegalHold["lifted"]>>,
-  mark: { ledger: true, appliedTo: true } satisfies Names<AppliedMark>,
+  mark: { ledger: true, appliedTo: true, erasures: true, receiptsTo: true, receipts: true } satisfies Names<AppliedMark>,
   tombstone: {
     number: true,
     requestId: true,
@@ -118,6 +119,8 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
     reason: true,
     process: true,
     requestedAt: true,
+    previous: true,
+    lost: true,
   } satisfies Names<Tombstone>,
   receipt: {
     format: true,

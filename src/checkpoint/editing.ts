@@ -5,6 +5,7 @@ import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { entries } from "./entries.ts";
+import { type HoldingOff, withHoldingOff } from "./holding-off.ts";
 import { assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
@@ -29,6 +30,8 @@ export interface EditPlan {
   readonly head?: { readonly before: LogEntry; readonly after: LogEntry };
   /** Content is removed that states in memory may still hold; they must be loaded again before they are saved. */
   readonly erases?: true;
+  /** Others' writes are held off from the thread, or no longer. */
+  readonly holdsOff?: HoldingOff;
 }
 
 /** A plan is remade when another edit changed its records, which is rare. */
@@ -207,8 +210,10 @@ export async function appendEdit(
 }
 
 function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPlan): AppendRequest {
-  const { edits, head, erases } = plan;
+  const { edits, head, erases, holdsOff } = plan;
   const writeId = newId();
+  const { erasing, ...thread } = openHeader(tail.entry).thread ?? {};
+  const heldOff = holdsOff === undefined ? erasing : withHoldingOff(erasing, holdsOff);
   const tailHeader = openHeader(tail.entry);
   const seq = tail.entry.seq + 1;
   const outdated = tailHeader.kind === "edit" ? [tail.entry.seq] : [];
@@ -218,9 +223,10 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
     generation: tail.generation,
     expected: tail.entry.seq,
     record: sealMark("edit", parts, context.now(), {
-      ...tailHeader.thread,
+      ...thread,
       edits: editsAt(tail) + 1,
-      ...(erases && { erasures: (tailHeader.thread?.erasures ?? 0) + 1 }),
+      ...(erases && { erasures: (thread.erasures ?? 0) + 1 }),
+      ...(heldOff !== undefined && { erasing: heldOff }),
     }),
     ...edits,
     drop: [...(edits.drop ?? []), ...outdated],

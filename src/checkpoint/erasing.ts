@@ -6,6 +6,7 @@ import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { appendEdit, MOST_PLANS } from "./editing.ts";
 import { everyThread } from "./finding.ts";
+import type { HoldingOff } from "./holding-off.ts";
 import { activeHolds } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
 import {
@@ -41,6 +42,12 @@ export interface Looking {
   readonly index: SubjectIndex;
   /** Told of a graph's thread with values that nobody can look into. */
   readonly onOpaque: () => void;
+  /**
+   * Threads that were written to since then are left to the next look: one that a writer fills faster than it is
+   * looked at would keep this one from ending.
+   */
+  readonly writtenBefore?: number;
+  readonly onPostponed?: () => void;
   /** Told how much of a thread a legal hold keeps. */
   readonly onHeld: (hold: LegalHold, count: number) => void;
 }
@@ -50,7 +57,7 @@ export async function* findInThreads(
   context: CheckpointContext,
   looking: Looking,
 ): AsyncGenerator<readonly FoundInThread[], void, undefined> {
-  const { forgets, warnings, index, onOpaque } = looking;
+  const { forgets, warnings, index, onOpaque, writtenBefore = Number.POSITIVE_INFINITY, onPostponed } = looking;
   const met = new Set<string>();
   for await (const { threadId, head } of everyThread(context, OPERATION, "", warnings)) {
     met.add(threadId);
@@ -59,6 +66,10 @@ export async function* findInThreads(
       context.guard(place, async () => {
         const tail = await context.call(place, (log) => log.tail(threadId));
         if (tail === undefined || index.clears(threadId, tail, forgets)) return undefined;
+        if (openHeader(tail.entry).createdAt > writtenBefore) {
+          onPostponed?.();
+          return undefined;
+        }
         const isGraph = isGraphs(openHeader(head).thread);
         const look = (noted: Forgets): Promise<Looked> => lookInto(context, threadId, isGraph, noted);
         const { found, opaque } = await index.noting(threadId, tail, forgets, look);
@@ -101,10 +112,19 @@ async function notHeld(
   return looked.found;
 }
 
-/** Puts placeholders where the thread holds something about those people; says how many records that were. */
-export async function eraseInThread(context: CheckpointContext, threadId: string, forgets: Forgets): Promise<number> {
+/**
+ * Puts placeholders where the thread holds something about those people; says how many records that were. With
+ * `holding`, nobody else writes to the thread from then on.
+ */
+export async function eraseInThread(
+  context: CheckpointContext,
+  threadId: string,
+  forgets: Forgets,
+  holding?: HoldingOff,
+): Promise<number> {
   const holds = await activeHolds(context);
   if (holds.onThread(threadId) !== undefined) return 0;
+  if (holding !== undefined) await holdOffWriters(context, threadId, holding);
   const keeps = holds.hasPeople ? (subject: string) => holds.onPerson(subject) !== undefined : undefined;
   const tail = await context.call({ operation: OPERATION, threadId }, (log) => log.tail(threadId));
   if (tail !== undefined && isGraphs(openHeader(tail.entry).thread)) {
@@ -126,6 +146,16 @@ export async function eraseInThread(context: CheckpointContext, threadId: string
     if (done.isStopped) break;
   }
   return count;
+}
+
+/** Holds writers off from a thread, or lets them go on. */
+export async function holdOffWriters(context: CheckpointContext, threadId: string, holding: HoldingOff): Promise<void> {
+  for (const races = new LostRaces(context, "erase", threadId); ; races.lost()) {
+    const tail = await context.call({ operation: "erase", threadId }, (log) => log.tail(threadId));
+    if (tail === undefined) return;
+    if (holding.until === undefined && openHeader(tail.entry).thread?.erasing?.[holding.by] === undefined) return;
+    if (await appendEdit(context, threadId, tail, { edits: {}, restsOn: [], holdsOff: holding })) return;
+  }
 }
 
 /** Stops where holds were placed or lifted meanwhile: the next look judges by those. */

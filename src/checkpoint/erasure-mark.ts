@@ -1,15 +1,18 @@
 import { StateError } from "../errors.ts";
+import { isPlainObject } from "../state/immutable.ts";
+import { HOLDS } from "../state/legal-hold.ts";
 import type { CheckpointContext } from "./context.ts";
+import { type HeldOff, isHeldOff } from "./holding-off.ts";
 import { LostRaces } from "./lost-races.ts";
 import { decodeMetadata } from "./metadata.ts";
 import { openHeader } from "./record.ts";
-import type { ThreadTail } from "./thread-log.ts";
+import type { LogRecord, ThreadTail } from "./thread-log.ts";
 import { sayingWhetherWritten } from "./written.ts";
 
 /** A thread of the package's own in every storage that people were erased from: how far it was cleaned, and what must wait. */
 export const ERASURE_MARK = { threadId: "holdfast:erasures", checkpointId: "applied" } as const;
-/** In the mark's metadata: until when no thread may be made of another one. */
-export const NO_COPIES_UNTIL = "noCopiesUntil";
+/** In the mark's metadata: the erasures that hold new threads off, with the times at which that ends. */
+export const NEW_THREADS_HELD_OFF = "newThreadsHeldOff";
 
 /** A fork as it was written, and its source as it was read. */
 export interface WrittenFork {
@@ -37,20 +40,55 @@ export async function assertCopyMayStay(
   try {
     const [tail, isHeldOff] = await Promise.all([
       context.call(place, (log) => log.tail(source.threadId)),
-      areCopiesHeldOff(context, place),
+      areNewThreadsHeldOff(context, place),
     ]);
     const isErasedSince = tail?.generation === source.generation && erasuresAt(tail) !== source.erasures;
     if (!isErasedSince && !isHeldOff) return;
     await removeCopy(context, place, target);
   } catch (error) {
-    throw sayingWhetherWritten(error, true, "The new thread is there, and may hold what is being erased: delete it");
+    throw sayingWhetherWritten(error, true, MAY_HOLD);
   }
-  throw new StateError(
-    "CONFLICT",
-    `${context.log.name}: a person is being erased, and thread ${JSON.stringify(target.threadId)} may have held what has to go: it was not made. Try again`,
-    { backend: context.log.name, operation, threadId: target.threadId, written: "no" },
-  );
+  throw notMade(context, place);
 }
+
+const MAY_HOLD = "The new thread is there, and may hold what is being erased: delete it";
+
+const notMade = ({ log }: CheckpointContext, place: { readonly operation: string; readonly threadId: string }) =>
+  new StateError(
+    "CONFLICT",
+    `${log.name}: a person is being erased, and thread ${JSON.stringify(place.threadId)} may have held what has to go: it was not made. Try again`,
+    { backend: log.name, ...place, written: "no" },
+  );
+
+/** Threads of the package's own say whom they are about, and hold nothing of them. */
+const OWN: ReadonlySet<string> = new Set([ERASURE_MARK.threadId, HOLDS]);
+
+/**
+ * The same for a thread that was just made of nothing. Only one that names people can hold what is being erased: the
+ * others are spared the look.
+ */
+export async function assertNewThreadMayStay(
+  context: CheckpointContext,
+  operation: string,
+  threadId: string,
+  generation: string,
+  records: readonly LogRecord[],
+): Promise<void> {
+  if (OWN.has(threadId) || !records.some(mayNamePeople)) return;
+  const place = { operation, threadId };
+  try {
+    if (!(await areNewThreadsHeldOff(context, place))) return;
+    await removeCopy(context, place, { threadId, generation });
+  } catch (error) {
+    throw sayingWhetherWritten(error, true, MAY_HOLD);
+  }
+  throw notMade(context, place);
+}
+
+/** Whoever is named is named by a member whose name ends like this; a text that happens to say so costs a look. */
+const mayNamePeople = ({ body, metadata }: LogRecord): boolean =>
+  metadata?.includes('subject"') === true ||
+  Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('subject"');
 
 /** Somebody may have found the copy and written to it: it goes all the same, because nobody was told that it is there. */
 async function removeCopy(
@@ -66,13 +104,21 @@ async function removeCopy(
   }
 }
 
-async function areCopiesHeldOff(
+const areNewThreadsHeldOff = async (
   context: CheckpointContext,
   place: { readonly operation: string; readonly threadId: string },
-): Promise<boolean> {
+): Promise<boolean> => isHeldOff(context, await newThreadsHeldOff(context, place));
+
+/** What holds new threads off, as the storage's mark says. */
+export async function newThreadsHeldOff(
+  context: CheckpointContext,
+  place: { readonly operation: string; readonly threadId: string },
+): Promise<HeldOff | undefined> {
   const { threadId, checkpointId } = ERASURE_MARK;
   const mark = await context.call(place, (log) => log.entry(threadId, checkpointId));
-  if (mark?.metadata === undefined) return false;
-  const until = decodeMetadata(mark.metadata, "metadata")[NO_COPIES_UNTIL];
-  return typeof until === "number" && until > (await context.storageNow());
+  if (mark?.metadata === undefined) return undefined;
+  const heldOff = decodeMetadata(mark.metadata, "metadata")[NEW_THREADS_HELD_OFF];
+  if (!isPlainObject(heldOff)) return undefined;
+  const times = Object.entries(heldOff).filter((entry): entry is [string, number] => typeof entry[1] === "number");
+  return Object.fromEntries(times);
 }

@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import type { CheckpointContext } from "./context.ts";
+import { ERASING, isHeldOff } from "./holding-off.ts";
 import type { LeaseState, ThreadFacts } from "./record.ts";
 
 /**
@@ -44,8 +45,10 @@ export function leaseIn(known: KnownThread | undefined): LeaseState | undefined 
 }
 
 /** Whether there is anything that `leaseFault` could find. */
-export const mayBeLeased = (known: KnownThread | undefined, held: Lease | undefined): boolean =>
-  held !== undefined || known?.thread?.lease !== undefined || known?.thread?.moved !== undefined;
+export function mayBeLeased(known: KnownThread | undefined, held: Lease | undefined): boolean {
+  const { lease, moved, erasing } = known?.thread ?? {};
+  return held !== undefined || lease !== undefined || moved !== undefined || erasing !== undefined;
+}
 
 /** Why a write must not go ahead, or `undefined`. `held` is the lease that the writer has, or takes with this write. */
 export async function leaseFault(
@@ -55,6 +58,7 @@ export async function leaseFault(
 ): Promise<string | undefined> {
   const moved = known?.thread?.moved;
   if (moved !== undefined) return `it was moved to ${moved.to}; load and save it there`;
+  if (await isHeldOff(context, known?.thread?.erasing)) return ERASING;
   const current = leaseIn(known);
   if (held !== undefined && held.taking !== true) {
     if (isHeldBy(current, held)) return undefined;

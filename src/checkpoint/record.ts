@@ -58,6 +58,8 @@ export interface ThreadFacts {
   readonly edits?: number;
   /** How often personal data was erased from the thread. A state loaded before still contains it and is not saved. */
   readonly erasures?: number;
+  /** Erasures that others' writes wait for, each by its id with the time, on the storage's clock, at which that ends. */
+  readonly erasing?: Readonly<Record<string, number>>;
   /** How often a legal hold was placed on the thread while it existed. A planned removal sees by it that it has to ask again. */
   readonly holds?: number;
   readonly lease?: LeaseState;

@@ -4,6 +4,7 @@ import type { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
+import { writtenFacts } from "./holding-off.ts";
 import { liveLeases } from "./lease-holder.ts";
 import {
   type KnownThread,
@@ -107,7 +108,7 @@ export class RidingLease {
       const fault = await leaseFault(context, tail, terms);
       if (fault !== undefined) throw leaseConflict(context, threadId, fault);
       const lease = leaseAfterWrite(context, tail, terms);
-      const facts: ThreadFacts = { ...tail.thread, ...(lease !== undefined && { lease }) };
+      const facts: ThreadFacts = { ...writtenFacts(tail.thread), ...(lease !== undefined && { lease }) };
       const request = this.#request(tail, facts);
       const { seq, writeId } = request.record;
       const outcome = await context.call({ operation: "lease", threadId }, (log) => log.append(threadId, request));

@@ -4,6 +4,7 @@ import { LONGEST_TTL_MS } from "./append-rules.ts";
 import type { SaveOptions } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { type Edits, isOvertaken } from "./edits.ts";
+import { writtenFacts } from "./holding-off.ts";
 import { type KnownThread, leaseAfterWrite } from "./lease-rules.ts";
 import type { ThreadFacts } from "./record.ts";
 import type { AppendRequest, LogRecord } from "./thread-log.ts";
@@ -23,7 +24,7 @@ export function factsAfter(
   options: SaveOptions,
   isEdit: boolean,
 ): ThreadFacts | undefined {
-  const before = known.thread;
+  const before = writtenFacts(known.thread);
   const lease = leaseAfterWrite(context, known, options.lease);
   if (before === undefined && lease === undefined && !isEdit) return undefined;
   const edits = isEdit ? { edits: (before?.edits ?? 0) + 1 } : {};

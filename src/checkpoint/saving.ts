@@ -19,6 +19,7 @@ import { handOverContent } from "./body-content.ts";
 import type { CheckpointContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { assertNothingErased } from "./erased-meanwhile.ts";
+import { assertNewThreadMayStay } from "./erasure-mark.ts";
 import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
 import { expectationOfHead } from "./expected-head.ts";
 import { freeName } from "./free-name.ts";
@@ -125,9 +126,13 @@ class Saving {
       if (this.#options.checkpointId !== undefined && expected) plan = await this.#freeName(plan, expected);
       const { request, made } = this.#sealed(plan, expected);
       const outcome = await this.#append(request);
-      if (outcome.appended) return this.#appended(request, made);
+      if (outcome.appended) {
+        if (request.expected === 0) await this.#assertMayStay(request);
+        return this.#appended(request, made);
+      }
       const { occupant } = outcome;
       if (occupant?.writeId === this.#attempt.writeId) {
+        if (request.expected === 0) await this.#assertMayStay(request);
         return this.#settled(request, occupant, { ...openHeader(occupant), bytes: made.bytes });
       }
       expected = this.#reconsider(expected, outcome);
@@ -268,6 +273,10 @@ class Saving {
 
   get #position(): Position | undefined {
     return positionOf(this.#context, this.#state, this.#threadId);
+  }
+
+  async #assertMayStay({ generation, record }: AppendRequest): Promise<void> {
+    await assertNewThreadMayStay(this.#context, "save", this.#threadId, generation, [record]);
   }
 
   #appended(request: AppendRequest, made: MadeRecord): string {

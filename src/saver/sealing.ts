@@ -1,5 +1,6 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { wordsInTexts } from "../checkpoint/graph-words.ts";
+import { writtenFacts } from "../checkpoint/holding-off.ts";
 import { type GraphFacts, type RecordFields, sealRecord } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { newId } from "../driver/new-id.ts";
@@ -68,7 +69,7 @@ export function sealGraphRecord(
     messageCount: 0,
     chain: { records: epoch.records + 1, bytes: epoch.range + weight, liveBytes: live, baseBytes: isBase ? weight : 0 },
     graph,
-    thread: epoch.thread,
+    thread: writtenFacts(epoch.thread) ?? epoch.thread,
   };
   const record = sealRecord({
     seq,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { assertNewThreadMayStay } from "../checkpoint/erasure-mark.ts";
 import { leaseConflict, leaseFault } from "../checkpoint/lease-rules.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { assertNotMoved } from "../checkpoint/moved-threads.ts";
@@ -153,6 +154,9 @@ export class ThreadWriter {
         throw error;
       });
       if (await this.#wrote(epoch, plan.records)) {
+        if (plan.records[0]?.seq === 1) {
+          await assertNewThreadMayStay(this.#context, "put", this.#threadId, epoch.generation, plan.records);
+        }
         epoch.commit();
         if (plan.epoch !== epoch) this.adopt(plan.epoch);
         for (const waiting of plan.done) waiting.resolve(plan.epoch.thread.erasures ?? 0);

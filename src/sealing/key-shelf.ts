@@ -1,5 +1,6 @@
 import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { StateError } from "../errors.ts";
+import type { AppliedMark } from "../state/applied-mark.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { accessOf } from "../store/store-access.ts";
 import type { Namespace } from "../store/store-driver.ts";
@@ -39,7 +40,7 @@ export interface RingItem {
   readonly isRotating: boolean;
   readonly index: Wrapped;
   /** How far the erasures of a ledger were carried out here. */
-  readonly mark?: { readonly ledger: string; readonly appliedTo: number };
+  readonly mark?: AppliedMark;
 }
 
 export interface TenantItem {

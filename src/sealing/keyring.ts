@@ -5,7 +5,7 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
 import { Recent } from "../internal/recent.ts";
-import { isMarked } from "../state/applied-mark.ts";
+import { type AppliedMark, laterMark } from "../state/applied-mark.ts";
 import { type NamedKey, newKey, placeBytes } from "./box.ts";
 import { isOneKeysTrouble, knowsKey, nameOfKey, partsOfId } from "./key-names.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
@@ -327,15 +327,16 @@ export class Keyring {
   }
 
   /** How far the erasures of a ledger were carried out here. It is stored with the keys, and as old as they are. */
-  async mark(): Promise<RingItem["mark"]> {
+  async mark(): Promise<AppliedMark | undefined> {
     return (await this.#shelf.ring())?.value.mark;
   }
 
-  async setMark(mark: NonNullable<RingItem["mark"]>): Promise<void> {
+  async setMark(given: AppliedMark): Promise<void> {
     for (let races = 0; races < MOST_RACES; races++) {
       const ring = await this.#shelf.ring();
       if (ring === undefined) throw this.missing("of the ring");
-      if (isMarked(ring.value.mark, mark)) return;
+      const mark = laterMark(ring.value.mark, given);
+      if (mark === undefined) return;
       if ((await this.#shelf.putRing({ ...ring.value, mark }, ring.version)) !== undefined) return;
     }
     throw alwaysOvertaken();

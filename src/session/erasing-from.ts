@@ -1,6 +1,6 @@
 import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import { Warnings } from "../driver/warnings.ts";
-import { MOST_LOOKS, stillWritten, Tally, unreachable, unreachedIn } from "./erasure-findings.ts";
+import { stillWritten, Tally, unreachable, unreachedIn } from "./erasure-findings.ts";
 import type { ErasureParty, ReadHolds } from "./erasure-party.ts";
 import type { ErasedPlace, HeldBack, Unreached } from "./receipts.ts";
 
@@ -16,7 +16,20 @@ export interface ErasedFrom {
   readonly held: readonly HeldBack[];
 }
 
-/** Looks, erases, and looks again until nothing is found. `tally` has what was erased also where it fails. */
+/**
+ * So many looks always. Each look from the second on finds only what was written in places that it had not come to
+ * yet, and holds their writers off: it ends with the number of places, for which a bound on time is the honest one.
+ */
+const FEWEST_LOOKS = 5;
+const LONGEST_CHASE_MS = 60_000;
+/** Writers are held off for so long at least, and for some times as long as a look takes. */
+const LEAST_HOLDING_MS = 30_000;
+const LOOKS_HELD = 4;
+
+/**
+ * Looks, erases, and looks again until nothing is found. `tally` has what was erased also where it fails. Writers that
+ * it had to hold off stay so until the caller has them released, for what it writes down is true only until then.
+ */
 export async function eraseFrom(
   party: ErasureParty,
   forgets: Forgets,
@@ -24,30 +37,33 @@ export async function eraseFrom(
   { acceptUnreached, scrubsAlways }: ErasingRule,
   tally: Tally = new Tally(party.name),
 ): Promise<ErasedFrom> {
-  let isHeldOff = false;
-  try {
-    for (let look = 1; ; look++) {
-      const warnings = new Warnings();
-      const found = await lookAndErase(party, forgets, readHolds, warnings, tally);
-      if (warnings.count > 0 && !acceptUnreached) throw unreachable(party.name, warnings.list);
+  let [slowestMs, chaseBegan, isOutrun] = [0, 0, false];
+  for (let look = 1; ; look++) {
+    const began = performance.now();
+    if (look === 2) chaseBegan = began;
+    if (isOutrun) await party.holdOff?.(Math.max(LEAST_HOLDING_MS, LOOKS_HELD * slowestMs));
+    const warnings = new Warnings();
+    const found = await lookAndErase(party, forgets, readHolds, warnings, tally, look === 1);
+    slowestMs = Math.max(slowestMs, performance.now() - began);
+    if (warnings.count > 0 && !acceptUnreached) throw unreachable(party.name, warnings.list);
+    const postponed = party.postponed?.() ?? 0;
+    const isThrough = found === 0 && postponed === 0;
+    if (isThrough && (!isOutrun || (await isUndisturbed(party)))) {
       const unreached = [...unreachedIn(warnings.list), ...party.unread()];
       const held = party.held();
-      if (found === 0) {
-        if (look === 1 && !scrubsAlways) return { place: tally.place, unreached, held };
-        const { done, remains } = await party.scrub();
-        return { place: { ...tally.place, cleaned: done, remains }, unreached, held };
-      }
-      if (look === MOST_LOOKS) throw stillWritten(party.name);
-      // A second look may find copies of copies, which no number of looks catches up with.
-      if (look < 2 || party.holdOffCopies === undefined) continue;
-      await party.holdOffCopies(true);
-      isHeldOff = true;
+      if (look === 1 && !scrubsAlways) return { place: tally.place, unreached, held };
+      const { done, remains } = await party.scrub();
+      return { place: { ...tally.place, cleaned: done, remains }, unreached, held };
     }
-  } finally {
-    // A hold that cannot be released expires by itself, and must not hide the outcome of the erasure.
-    if (isHeldOff) await party.holdOffCopies?.(false).catch(() => undefined);
+    // What the second look finds was written behind the first, and something is written behind this one.
+    isOutrun ||= look > 1 || postponed > 0;
+    const isOver = party.holdOff === undefined || performance.now() - chaseBegan > LONGEST_CHASE_MS;
+    if (look >= FEWEST_LOOKS && isOver) throw stillWritten(party.name, look);
   }
 }
+
+/** Where nobody can be held off, a look that found nothing is as good as it gets. */
+const isUndisturbed = async (party: ErasureParty): Promise<boolean> => (await party.isHoldingOff?.()) ?? true;
 
 /** One pass over everything that a party keeps. Returns how much it found. */
 async function lookAndErase(
@@ -56,9 +72,10 @@ async function lookAndErase(
   readHolds: ReadHolds,
   warnings: Warnings,
   tally: Tally,
+  isFirst: boolean,
 ): Promise<number> {
   let found = 0;
-  for await (const places of party.find(forgets, warnings, readHolds)) {
+  for await (const places of party.find(forgets, warnings, readHolds, isFirst)) {
     if (places.length === 0) continue;
     found += places.length;
     tally.records += await party.erase(places, forgets, readHolds);

@@ -5,9 +5,6 @@ import { reasonOf } from "../internal/reason-of.ts";
 import type { PersonalPlace } from "./erasure-party.ts";
 import type { ErasedPlace, HeldBack, Unreached } from "./receipts.ts";
 
-/** A writer that writes about the person all the time must not keep an erasure from ending. */
-export const MOST_LOOKS = 5;
-
 /** Counts what is found in one backend. */
 export class Tally {
   readonly #backend: string;
@@ -47,10 +44,11 @@ export function unreachable(name: string, warnings: readonly ThreadWarning[]): S
   );
 }
 
-export const stillWritten = (name: string): StateError =>
+/** Writers in ever new places were faster than every look. */
+export const stillWritten = (name: string, looks: number): StateError =>
   new StateError(
     "CONFLICT",
-    `${name}: something about the person was found ${MOST_LOOKS} times in a row: somebody writes it anew all the time. Stop that and call resume()`,
+    `${name}: something about the person was found ${looks} times in a row: it is written anew all the time, each time elsewhere. Stop that and call resume(); what was erased so far stays erased`,
   );
 
 export function unfinished(failures: readonly { readonly name: string; readonly error: unknown }[]): StateError {

@@ -1,7 +1,13 @@
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import { type ErasedPlace, type ErasureReceipt, hashOfReceipt, type RetentionReceipt } from "./receipts.ts";
+import {
+  type ErasedPlace,
+  type ErasureReceipt,
+  hashOfEntry,
+  hashOfReceipt,
+  type RetentionReceipt,
+} from "./receipts.ts";
 
 /** A requested erasure. It is written before anything else, so that any process that finds it can finish it. */
 export interface Tombstone {
@@ -13,6 +19,29 @@ export interface Tombstone {
   readonly reason: string | null;
   readonly process: "erase" | "keep";
   readonly requestedAt: number;
+  /** The digest of the one before it: none can be taken out or put in without a trace. */
+  readonly previous: string | null;
+  /**
+   * Only of an entry that stands for one that the ledger lost and a backend remembers: the digest that this one had, as
+   * far as a backend noted it. Its number is never given again.
+   */
+  readonly lost?: string | null;
+}
+
+/** The place of a receipt that the ledger lost. It keeps its number from being given again. */
+interface LostReceipt {
+  readonly number: number;
+  readonly requestId: null;
+  readonly lost: string | null;
+}
+
+/** The ledger as it was read at one time, its chains verified. */
+export interface ReadLedger {
+  readonly tombstones: readonly Tombstone[];
+  readonly receipts: readonly ErasureReceipt[];
+  /** Of each number from 1: its digest, `null` where an entry was lost and nobody noted it. */
+  readonly erasureDigests: readonly (string | null)[];
+  readonly receiptDigests: readonly (string | null)[];
 }
 
 const ROOT = "holdfast:erasures";
@@ -36,17 +65,40 @@ export class ErasureLedger {
     this.#store = store;
   }
 
-  tombstones(): Promise<readonly Tombstone[]> {
-    return this.#all<Tombstone>(TOMBSTONES);
+  /** Receipts first: each belongs to a tombstone that was there before it. */
+  async read(): Promise<ReadLedger> {
+    const receipts = await this.#all<ErasureReceipt | LostReceipt>(RECEIPTS);
+    const tombstones = await this.#all<Tombstone>(TOMBSTONES);
+    assertChained(TOMBSTONES, tombstones);
+    assertChained(RECEIPTS, receipts);
+    return {
+      tombstones: tombstones.filter(({ lost }) => lost === undefined),
+      receipts: receipts.filter((each): each is ErasureReceipt => !("lost" in each)),
+      erasureDigests: tombstones.map(digestOf),
+      receiptDigests: receipts.map(digestOf),
+    };
   }
 
-  receipts(): Promise<readonly ErasureReceipt[]> {
-    return this.#all<ErasureReceipt>(RECEIPTS);
+  async receipts(): Promise<readonly ErasureReceipt[]> {
+    return (await this.read()).receipts;
   }
 
-  addTombstone(wanted: Omit<Tombstone, "number" | "requestId">): Promise<Tombstone> {
+  addTombstone(wanted: Omit<Tombstone, "number" | "requestId" | "previous" | "lost">): Promise<Tombstone> {
     const requestId = newId();
-    return this.#append<Tombstone>(TOMBSTONES, (all) => ({ ...wanted, requestId, number: all.length + 1 }));
+    return this.#append<Tombstone>(TOMBSTONES, (all) => {
+      const last = all.at(-1);
+      return { ...wanted, requestId, number: all.length + 1, previous: last === undefined ? null : digestOf(last) };
+    });
+  }
+
+  /** Entries in place of those that were lost, up to a number, with the digests that backends noted. */
+  async markLost(kind: "erasures" | "receipts", upTo: number, digests: ReadonlyMap<number, string>): Promise<void> {
+    const namespace = kind === "erasures" ? TOMBSTONES : RECEIPTS;
+    const all = await this.#all<Tombstone | LostReceipt>(namespace);
+    for (let number = all.length + 1; number <= upTo; number++) {
+      const entry = { number, requestId: null, lost: digests.get(number) ?? null };
+      await this.#store.put(namespace, keyOf(number), entry, { expectedVersion: null, index: false });
+    }
   }
 
   /** The receipt of a request. There is only one: that of the process that finished first. */
@@ -56,7 +108,7 @@ export class ErasureLedger {
   ): Promise<ErasureReceipt> {
     return this.#append<ErasureReceipt>(RECEIPTS, (all) => {
       const last = all.at(-1);
-      const previous = last === undefined ? null : hashOfReceipt(last);
+      const previous = last === undefined ? null : digestOf(last);
       return all.find((each) => each.requestId === requestId) ?? make({ number: all.length + 1, previous });
     });
   }
@@ -123,6 +175,30 @@ export class ErasureLedger {
     throw new StateError("CORRUPT", `entry ${gap + 1} of the ledger of erasures is missing`, {
       location: namespace.join("/"),
     });
+  }
+}
+
+type Chained = { readonly number: number; readonly lost?: string | null };
+
+/** By which the next one names it. What was lost has the digest that a backend noted. */
+const digestOf = (entry: Chained): string | null => ("lost" in entry ? (entry.lost ?? null) : hashOfEntry(entry));
+
+function assertChained(
+  namespace: readonly string[],
+  entries: readonly (Chained & { readonly previous?: string | null })[],
+): void {
+  let before: string | null = null;
+  for (const entry of entries) {
+    // An entry behind one whose digest nobody noted can name whatever it likes.
+    const isFree = "lost" in entry || (before === null && entry.number > 1);
+    if (!isFree && (entry.previous ?? null) !== before) {
+      throw new StateError(
+        "CORRUPT",
+        `entry ${entry.number} of the ledger of erasures was not made after the one that is before it: entries were changed or replaced. Restore the newest copy of the ledger`,
+        { location: namespace.join("/") },
+      );
+    }
+    before = digestOf(entry);
   }
 }
 

@@ -44,7 +44,15 @@ export interface ErasureParty {
    * In pages. What cannot be read is noted in `warnings`; what cannot be reached is
    * thrown. `readHolds` is missing where nothing is to be erased.
    */
-  find(forgets: Forgets, warnings: Warnings, readHolds?: ReadHolds): AsyncIterable<readonly PersonalPlace[]>;
+  find(
+    forgets: Forgets,
+    warnings: Warnings,
+    readHolds?: ReadHolds,
+    /** It is looked again: what is written to meanwhile may be left to that. */
+    mayPostpone?: boolean,
+  ): AsyncIterable<readonly PersonalPlace[]>;
+  /** How much the last `find` left to the next one, because it was written to meanwhile. */
+  postponed?(): number;
   /** What the last `find` did not look into, because its subject is unknown. */
   unread(): readonly Unreached[];
   /** What the last `find` left out because a legal hold keeps it. Holds are read for each thread and item, and again before it is erased. */
@@ -58,8 +66,14 @@ export interface ErasureParty {
    * that keep no holds of their own.
    */
   holdPlaced?(subject: string): Promise<void>;
-  /** Blocks copies of the data for a while, or allows them again: for an erasure that cannot keep up with copies. */
-  holdOffCopies?(isHeldOff: boolean): Promise<void>;
+  /**
+   * For an erasure that finds something again, because others write while it looks: from here on they are refused, in
+   * whatever is new and whatever `erase` comes to, for so long or until `release`.
+   */
+  holdOff?(forMs: number): Promise<void>;
+  /** Whether nobody has been able to write since; else it has to be looked again. */
+  isHoldingOff?(): Promise<boolean>;
+  release?(): Promise<void>;
   /** Removes the traces that the storage itself keeps, and reports what is left to others. */
   scrub(): Promise<ScrubReport>;
   /** How far the party got, stored by the party itself: a restored backup of it thus shows that it is old. */

@@ -6,9 +6,10 @@ import { forgetInHolds } from "../store/holds.ts";
 import type { EraseOptions } from "./erase-options.ts";
 import { eraseFrom } from "./erasing-from.ts";
 import { hasErased, heldBack, Tally, unfinished, withEarlier } from "./erasure-findings.ts";
-import type { ErasureLedger, Tombstone } from "./erasure-ledger.ts";
+import type { ErasureLedger, ReadLedger, Tombstone } from "./erasure-ledger.ts";
 import type { ErasureParty, ReadHolds } from "./erasure-party.ts";
 import { type HoldBook, listHolds } from "./hold-books.ts";
+import { faultInLedger, type NotedMark, noteLost, wentBack } from "./ledger-fault.ts";
 import type { ErasedPlace, ErasureKeys, ErasureReceipt, HeldBack, Unreached } from "./receipts.ts";
 
 /** What a receipt may leave out, as long as it says so. */
@@ -23,6 +24,24 @@ export interface RunParts {
   /** In the order in which an erasure comes to them. */
   readonly parties: readonly ErasureParty[];
   readonly books: readonly HoldBook[];
+}
+
+export interface ResumeOptions extends AcceptedGaps {
+  /**
+   * Goes on although the ledger lost erasures that backends had carried out: their numbers are not given again, and
+   * a backup may bring back what they were for. @default false
+   */
+  readonly acceptLostErasures?: boolean;
+}
+
+/** A backend that was older than the ledger, or new to it: what was erased since was erased in it again. */
+export interface ReplayedErasures {
+  readonly backend: string;
+  /** The last erasure that it knew of, and the ledger's last. 0 for none. */
+  readonly knewUpTo: number;
+  readonly upTo: number;
+  /** What came back with it and was erased. */
+  readonly erased: ErasedPlace;
 }
 
 /** The clocks of those who wrote may differ from that of whoever erased. */
@@ -42,6 +61,7 @@ interface Pending {
 }
 
 interface Work {
+  readonly ledger: ReadLedger;
   readonly tombstones: readonly Tombstone[];
   /** By the request. */
   readonly receipts: ReadonlyMap<string, ErasureReceipt>;
@@ -63,12 +83,13 @@ export class ErasureRun {
 
   /** Brings every backend up to the ledger, then writes the receipts that are missing. One backend's failure keeps no other from its turn. */
   async run(
-    { acceptUnreached = false, acceptHeld = false }: AcceptedGaps,
+    { acceptUnreached = false, acceptHeld = false, acceptLostErasures = false }: ResumeOptions,
     fresh?: Tombstone,
   ): Promise<readonly ErasureReceipt[]> {
-    const { ledger, parties } = this.#given;
-    const tombstones = await ledger.tombstones();
-    const receipts = new Map((await ledger.receipts()).map((receipt) => [receipt.requestId, receipt]));
+    const { parties } = this.#given;
+    const ledger = await this.assertWholeLedger(acceptLostErasures);
+    const { tombstones } = ledger;
+    const receipts = new Map(ledger.receipts.map((receipt) => [receipt.requestId, receipt]));
     const pending = tombstones
       .filter(({ requestId }) => !receipts.has(requestId))
       .map((tombstone) => ({
@@ -77,12 +98,50 @@ export class ErasureRun {
         unreached: [] as Unreached[],
         held: [] as HeldBack[],
       }));
-    const heldAgain: HeldBack[] = [];
-    const failures: { readonly name: string; readonly error: unknown }[] = [];
+    const work: Work = { ledger, tombstones, receipts, pending, acceptUnreached, heldAgain: [], fresh };
+    try {
+      return await this.#carryOut(work, acceptHeld);
+    } finally {
+      // Writers that cannot be told go on when their time is over, and that must not hide how the erasure ended.
+      for (const party of parties) await party.release?.().catch(() => undefined);
+    }
+  }
+
+  /** What backends were older than the ledger, in this run. */
+  readonly replayed: ReplayedErasures[] = [];
+
+  /**
+   * The ledger, with everything in it that backends remember of it. Their marks are read first: each was written after
+   * what it notes.
+   */
+  async assertWholeLedger(acceptLost: boolean): Promise<ReadLedger> {
+    const { ledger, parties } = this.#given;
+    const noted: NotedMark[] = [];
     for (const party of parties) {
+      // One that does not answer cannot bear witness; it fails, loudly, when its turn comes.
+      const mark = await party.mark().catch(() => undefined);
+      if (mark?.ledger === this.#ledgerId) noted.push({ name: party.name, mark });
+    }
+    const read = await ledger.read();
+    const fault = faultInLedger(noted, read);
+    if (fault === undefined) return read;
+    if (!acceptLost) throw wentBack(fault);
+    await noteLost(ledger, noted, read);
+    for (const { name, mark } of noted)
+      if (faultInLedger([{ name, mark }], read) !== undefined) this.#distrusted.add(name);
+    return ledger.read();
+  }
+
+  /** Backends whose marks are of erasures that the ledger lost: everything that it knows is carried out in them again. */
+  readonly #distrusted = new Set<string>();
+
+  async #carryOut(work: Work, acceptHeld: boolean): Promise<readonly ErasureReceipt[]> {
+    const { pending, heldAgain } = work;
+    const failures: { readonly name: string; readonly error: unknown }[] = [];
+    for (const party of this.#given.parties) {
       if (party.isLast === true && failures.length > 0) continue;
       try {
-        await this.#bringUp(party, { tombstones, receipts, pending, acceptUnreached, heldAgain, fresh });
+        await this.#bringUp(party, work);
       } catch (error) {
         failures.push({ name: party.name, error });
       }
@@ -98,13 +157,16 @@ export class ErasureRun {
       await forgetInHolds(this.#given.ledgerStore, (person) => this.#given.keys.tokenFor(person) === subject);
       made.push(await this.#write(each));
     }
+    if (made.length > 0) await this.#noteReceipts();
     return made;
   }
 
   async #bringUp(party: ErasureParty, work: Work): Promise<void> {
     const { tombstones, receipts, pending, acceptUnreached, heldAgain, fresh } = work;
     const mark = await party.mark();
-    const appliedTo = mark?.ledger === this.#ledgerId ? mark.appliedTo : 0;
+    const isTrusted = mark?.ledger === this.#ledgerId && !this.#distrusted.has(party.name);
+    const appliedTo = isTrusted ? mark.appliedTo : 0;
+    const last = work.ledger.erasureDigests.length;
     const concerns = ({ process }: Tombstone): boolean => !(party.holdsProcess && process === "keep");
     // Erased once and not here: the backend was restored from a backup, or is new to this ledger. Data of the same
     // person that came after the erasure is theirs to keep.
@@ -119,7 +181,8 @@ export class ErasureRun {
     const mayGo = (held: readonly HeldBack[]): boolean => party.isLast !== true || held.length === 0;
     let isHeldAgain = !mayGo(heldAgain);
     if (until.size > 0 && !isHeldAgain) {
-      const { held } = await eraseFrom(party, this.#forgetting(until), this.#readHolds, rule);
+      const { held, place } = await eraseFrom(party, this.#forgetting(until), this.#readHolds, rule);
+      this.replayed.push({ backend: party.name, knewUpTo: appliedTo, upTo: last, erased: place });
       isHeldAgain = held.length > 0;
       heldAgain.push(...held);
     }
@@ -145,9 +208,21 @@ export class ErasureRun {
       unreached.push(...erased.unreached);
       held.push(...erased.held);
     }
-    const last = tombstones.at(-1)?.number ?? 0;
     // What a hold kept of an old erasure is tried again when the backend is opened the next time.
-    if (last > appliedTo && !isHeldAgain) await party.setMark({ ledger: this.#ledgerId, appliedTo: last });
+    if (last === appliedTo || isHeldAgain) return;
+    const erasures = work.ledger.erasureDigests.at(-1) ?? null;
+    await party.setMark({ ledger: this.#ledgerId, appliedTo: last, erasures, receiptsTo: 0, receipts: null });
+  }
+
+  /** A ledger that loses its last receipts is noticed by those who know of them. One that cannot be told knows no less than before. */
+  async #noteReceipts(): Promise<void> {
+    const { receiptDigests } = await this.#given.ledger.read();
+    const [receiptsTo, receipts] = [receiptDigests.length, receiptDigests.at(-1) ?? null];
+    const mark = { ledger: this.#ledgerId, appliedTo: 0, erasures: null, receiptsTo, receipts };
+    for (const party of this.#given.parties) {
+      const known = await party.mark().catch(() => undefined);
+      if (known?.ledger === this.#ledgerId) await party.setMark(mark).catch(() => undefined);
+    }
   }
 
   /** There will be no receipt: that of a later attempt counts what this one erased. */

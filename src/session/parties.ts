@@ -1,15 +1,17 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { contextOf } from "../checkpoint/context.ts";
-import { eraseInThread, findInThreads } from "../checkpoint/erasing.ts";
-import { ERASURE_MARK, NO_COPIES_UNTIL } from "../checkpoint/erasure-mark.ts";
+import { type CheckpointContext, contextOf } from "../checkpoint/context.ts";
+import { eraseInThread, findInThreads, holdOffWriters } from "../checkpoint/erasing.ts";
+import { ERASURE_MARK, NEW_THREADS_HELD_OFF, newThreadsHeldOff } from "../checkpoint/erasure-mark.ts";
+import { type HoldingOff, withHoldingOff } from "../checkpoint/holding-off.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
 import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import { subjectIndexOf } from "../checkpoint/subject-index.ts";
 import { NOT_SCRUBBED } from "../driver/driver.ts";
+import { newId } from "../driver/new-id.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { type AppliedMark, isMarked } from "../state/applied-mark.ts";
+import { type AppliedMark, appliedMarkIn, laterMark } from "../state/applied-mark.ts";
 import { Sweep } from "../state/erasing.ts";
 import { emptied } from "../state/field-rule.ts";
 import { type ActiveHolds, HOLDS, holdFrom, type LegalHold } from "../state/legal-hold.ts";
@@ -19,7 +21,8 @@ import { activeHoldsIn, holdOnItem, type SeenHolds, seenHoldsIn } from "../store
 import type { StoreItem } from "../store/items.ts";
 import { ownersOf } from "../store/owners.ts";
 import { replaceUnlessHeld } from "../store/removing-items.ts";
-import { accessOf } from "../store/store-access.ts";
+import { accessOf, type StoreAccess } from "../store/store-access.ts";
+import { GATE, type GateEntries } from "../store/writers-gate.ts";
 import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { HeldTally } from "./held-tally.ts";
 import { USER_ROOT } from "./user-store.ts";
@@ -30,8 +33,6 @@ const OPAQUE =
 const MARK_NAMESPACE = ERASURE_MARK.threadId;
 /** Each lost race is somebody else's mark. */
 const MOST_RACES = 100;
-/** Longer than any pass, so that a killed process does not block copies for ever. */
-const HELD_OFF_MS = 600_000;
 
 export function threadParty(checkpointer: BaseCheckpointer, name: string): ErasureParty {
   const context = contextOf(checkpointer);
@@ -42,21 +43,28 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
       `${what}: records of it cannot be rewritten, so people cannot be erased from it`,
     );
   }
-  let opaque = 0;
+  let [opaque, postponed] = [0, 0];
+  let holding: (HoldingOff & { readonly until: number }) | undefined;
+  /** The threads that writers are held off from, and until when. */
+  const heldOff = new Map<string, number>();
   const held = new HeldTally(name);
   return {
     name,
     holdsProcess: true,
     held: () => held.list,
     unread: () => (opaque === 0 ? [] : [{ where: `${name}: ${opaque} threads of graphs`, why: OPAQUE }]),
-    async *find(forgets, warnings) {
+    postponed: () => postponed,
+    async *find(forgets, warnings, _readHolds, mayPostpone = false) {
       opaque = 0;
+      postponed = 0;
       held.clear();
       const looking = {
         forgets,
         warnings,
         index: subjectIndexOf(context),
         onOpaque: () => opaque++,
+        ...(mayPostpone && { writtenBefore: context.now() }),
+        onPostponed: () => postponed++,
         onHeld: (hold: LegalHold, count: number) => held.add(hold, count),
       };
       for await (const found of findInThreads(context, looking)) {
@@ -73,39 +81,73 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
       let records = 0;
       for (const threadId of new Set(places.map(({ where }) => where))) {
         const place = { operation: "erase", threadId };
-        records += await context.guard(place, () => eraseInThread(context, threadId, forgets));
+        if (holding !== undefined) heldOff.set(threadId, holding.until);
+        const work = (): Promise<number> => eraseInThread(context, threadId, forgets, holding);
+        // A writer was faster too often. The next look finds what is left, and then writers wait.
+        records += await context.guard(place, work).catch((error: unknown) => {
+          if (StateError.is(error, "CONFLICT")) return 0;
+          throw error;
+        });
       }
       return records;
     },
     scrub: () => context.call({ operation: "erase" }, async (log) => (await log.scrub?.()) ?? NOT_SCRUBBED),
-    async holdOffCopies(isHeldOff) {
-      const until = isHeldOff ? { [NO_COPIES_UNTIL]: (await context.storageNow()) + HELD_OFF_MS } : undefined;
-      await writeMark(checkpointer, (known) => ({ mark: known, ...(until && { metadata: until }) }));
+    async holdOff(forMs) {
+      const now = await context.storageNow();
+      holding = { by: holding?.by ?? newId(), until: now + forMs };
+      await writeMark(checkpointer, context, (mark) => ({ mark, holding }));
+      // Those that would be free before the look ends.
+      for (const [threadId, until] of heldOff) {
+        if (until > now + forMs / 2) continue;
+        await holdOffWriters(context, threadId, holding);
+        heldOff.set(threadId, holding.until);
+      }
+    },
+    async isHoldingOff() {
+      const ends = [...heldOff.values(), holding?.until ?? 0];
+      return Math.min(...ends) > (await context.storageNow());
+    },
+    async release() {
+      if (holding === undefined) return;
+      const ended = { by: holding.by, until: undefined };
+      holding = undefined;
+      await writeMark(checkpointer, context, (mark) => ({ mark, holding: ended }));
+      for (const threadId of heldOff.keys()) await holdOffWriters(context, threadId, ended);
+      heldOff.clear();
     },
     mark: () => readMark(checkpointer),
-    setMark: (mark) => writeMark(checkpointer, (known) => (isMarked(known, mark) ? undefined : { mark })),
+    setMark: (given) =>
+      writeMark(checkpointer, context, (known) => {
+        const mark = laterMark(known, given);
+        return mark && { mark };
+      }),
   };
 }
 
 async function readMark(checkpointer: BaseCheckpointer): Promise<AppliedMark | undefined> {
   const state = await loadState(checkpointer, ERASURE_MARK.threadId);
-  return state && markIn(state.metadata);
+  return state && appliedMarkIn(state.metadata);
 }
 
 /** What `change` makes of the mark, on which others may be at work. Nothing is written where it gives nothing. */
 async function writeMark(
   checkpointer: BaseCheckpointer,
+  context: CheckpointContext,
   change: (
     known: AppliedMark | undefined,
-  ) => { readonly mark: AppliedMark | undefined; readonly metadata?: Readonly<Record<string, unknown>> } | undefined,
+  ) => { readonly mark: AppliedMark | undefined; readonly holding?: HoldingOff | undefined } | undefined,
 ): Promise<void> {
   const { threadId, checkpointId } = ERASURE_MARK;
   for (let races = 1; ; races++) {
     const state = await loadState(checkpointer, threadId);
-    const changed = change(state && markIn(state.metadata));
+    const changed = change(state && appliedMarkIn(state.metadata));
     if (changed === undefined) return;
-    const { mark, metadata } = changed;
+    const { mark, holding } = changed;
     const next = (state ?? AgentState.create()).withMetadata({ ...mark });
+    // Read after the state: where it is newer than that, the save is refused.
+    const others = await newThreadsHeldOff(context, { operation: "erase", threadId });
+    const heldOff = holding === undefined ? others : withHoldingOff(others, holding);
+    const metadata = heldOff && { [NEW_THREADS_HELD_OFF]: heldOff };
     try {
       await checkpointer.save(next, threadId, { checkpointId, ...(metadata !== undefined && { metadata }) });
       return;
@@ -115,8 +157,49 @@ async function writeMark(
   }
 }
 
+/** Who waits for the erasures of a store: nobody, where there is no such item. */
+async function writeGate(store: BaseStore, { by, until }: HoldingOff): Promise<void> {
+  const { namespace, key } = GATE;
+  for (let races = 1; ; races++) {
+    const known = await store.getItem<GateEntries>(namespace, key);
+    const next = withHoldingOff(known?.value, { by, until });
+    const expected = { expectedVersion: known?.version ?? null };
+    try {
+      if (next !== undefined) await store.put(namespace, key, next, { ...expected, index: false });
+      else if (known !== undefined) await store.delete(namespace, key, expected);
+      return;
+    } catch (error) {
+      if (!StateError.is(error, "CONFLICT") || races === MOST_RACES) throw error;
+    }
+  }
+}
+
+/** Those who put items about people, held off. */
+function itemWriters(
+  store: BaseStore,
+  access: StoreAccess,
+): Required<Pick<ErasureParty, "holdOff" | "isHoldingOff" | "release">> {
+  const now = (): Promise<number> => access.call({ operation: "erase" }, (driver) => driver.now());
+  let holding: (HoldingOff & { readonly until: number }) | undefined;
+  return {
+    async holdOff(forMs) {
+      holding = { by: holding?.by ?? newId(), until: (await now()) + forMs };
+      await writeGate(store, holding);
+    },
+    isHoldingOff: async () => holding !== undefined && holding.until > (await now()),
+    async release() {
+      if (holding === undefined) return;
+      const { by } = holding;
+      holding = undefined;
+      await writeGate(store, { by, until: undefined });
+    },
+  };
+}
+
 export function storeParty(store: BaseStore, name: string): ErasureParty {
   const access = accessOf(store);
+  // What no driver of ours writes asks for no gate.
+  const holder = access === undefined ? {} : itemWriters(store, access);
   const held = new HeldTally(name);
   return {
     name,
@@ -154,14 +237,16 @@ export function storeParty(store: BaseStore, name: string): ErasureParty {
       access === undefined
         ? NOT_SCRUBBED
         : access.call({ operation: "erase" }, async (driver) => (await driver.scrub?.()) ?? NOT_SCRUBBED),
+    ...holder,
     async mark() {
       const value = await store.get([MARK_NAMESPACE], "applied");
-      return value === undefined ? undefined : markIn(value as Readonly<Record<string, unknown>>);
+      return value === undefined ? undefined : appliedMarkIn(value as Readonly<Record<string, unknown>>);
     },
-    async setMark(mark) {
+    async setMark(given) {
       for (let races = 1; ; races++) {
         const known = await store.getItem([MARK_NAMESPACE], "applied");
-        if (known !== undefined && isMarked(markIn(known.value as Readonly<Record<string, unknown>>), mark)) return;
+        const mark = laterMark(known && appliedMarkIn(known.value as Readonly<Record<string, unknown>>), given);
+        if (mark === undefined) return;
         const options = { expectedVersion: known?.version ?? null, index: false as const };
         try {
           await store.put([MARK_NAMESPACE], "applied", { ...mark }, options);
@@ -179,10 +264,6 @@ function keeperOf(holds: ActiveHolds, item: StoreItem): LegalHold | undefined {
   if (item.namespace[0] !== HOLDS) return holdOnItem(holds, item);
   const { subject, lifted } = holdFrom(item.value);
   return lifted === undefined && subject !== undefined ? holds.onPerson(subject) : undefined;
-}
-
-function markIn({ ledger, appliedTo }: Readonly<Record<string, unknown>>): AppliedMark | undefined {
-  return typeof ledger === "string" && typeof appliedTo === "number" ? { ledger, appliedTo } : undefined;
 }
 
 async function* pages(store: BaseStore, warnings: Warnings): AsyncGenerator<readonly StoreItem[], void, undefined> {

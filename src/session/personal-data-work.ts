@@ -5,7 +5,7 @@ import { checkedOptions, type EraseOptions } from "./erase-options.ts";
 import { Tally, unreachedIn } from "./erasure-findings.ts";
 import { ErasureLedger } from "./erasure-ledger.ts";
 import type { ErasureParty } from "./erasure-party.ts";
-import { type AcceptedGaps, ErasureRun, OUTSIDE } from "./erasure-run.ts";
+import { ErasureRun, OUTSIDE, type ReplayedErasures, type ResumeOptions } from "./erasure-run.ts";
 import { exportLines } from "./exporting.ts";
 import {
   agreeOnHolds,
@@ -94,18 +94,30 @@ export class PersonalDataWork {
     if (hold !== undefined) throw heldError("what is kept about this person", hold);
     // Before anything else, so that whoever comes after a crash finds what is to be done.
     const subject = this.#keys.tokenFor(userId);
+    const run = await this.#run();
+    // A ledger that went back in time would give a number that was given before.
+    await run.assertWholeLedger(false);
     const tombstone = await ledger.addTombstone({ subject, reason, process, requestedAt: this.#now() });
-    const receipts = await (await this.#run()).run(options, tombstone);
+    const receipts = await run.run(options, tombstone);
     const receipt = receipts.find(({ requestId }) => requestId === tombstone.requestId);
     if (receipt === undefined) throw new TypeError("the erasure that was just finished has no receipt");
     return receipt;
   }
 
   /** Finishes what was interrupted, and erases again what a restored backup brought back. */
-  async resume(given?: AcceptedGaps): Promise<readonly ErasureReceipt[]> {
-    const accepted = optionsOf("resume", given, { acceptUnreached: true, acceptHeld: true });
+  async resume(given?: ResumeOptions): Promise<readonly ErasureReceipt[]> {
+    return (await this.bringUp(given)).receipts;
+  }
+
+  /** The same, and which backends were older than the ledger. */
+  async bringUp(
+    given?: ResumeOptions,
+  ): Promise<{ readonly receipts: readonly ErasureReceipt[]; readonly replayed: readonly ReplayedErasures[] }> {
+    const names = { acceptUnreached: true, acceptHeld: true, acceptLostErasures: true } as const;
+    const accepted = optionsOf("resume", given, names);
     await agreeOnHolds(await readableBooks(await this.#books()));
-    return (await this.#run()).run(accepted);
+    const run = await this.#run();
+    return { receipts: await run.run(accepted), replayed: run.replayed };
   }
 
   /**

@@ -4,7 +4,7 @@ import type { LegalHold } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { EraseOptions } from "./erase-options.ts";
 import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
-import type { AcceptedGaps } from "./erasure-run.ts";
+import type { ReplayedErasures, ResumeOptions } from "./erasure-run.ts";
 import type { HoldRequest, LiftRequest, ListedHold } from "./hold-books.ts";
 import type { PersonalDataWork } from "./personal-data-work.ts";
 import {
@@ -92,8 +92,13 @@ export class CorePersonalData {
   }
 
   /** Finishes what was interrupted, and erases again what a restored backup brought back. */
-  async resume(accepted?: AcceptedGaps): Promise<readonly ErasureReceipt[]> {
+  async resume(accepted?: ResumeOptions): Promise<readonly ErasureReceipt[]> {
     return (await this.#work.get()).resume(accepted);
+  }
+
+  /** The same, and says in which backends. */
+  protected async broughtUp(accepted?: ResumeOptions): Promise<readonly ReplayedErasures[]> {
+    return (await (await this.#work.get()).bringUp(accepted)).replayed;
   }
 
   /**

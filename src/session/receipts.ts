@@ -123,8 +123,10 @@ const bytesOf = (subject: string): Buffer =>
 
 const signedBytes = (receipt: object): Buffer => Buffer.from(canonicalJson(receipt), "utf8");
 
-export const hashOfReceipt = (receipt: ChainedReceipt): string =>
-  nodeCrypto().createHash("sha256").update(canonicalJson(receipt)).digest("base64url");
+export const hashOfEntry = (entry: object): string =>
+  nodeCrypto().createHash("sha256").update(canonicalJson(entry)).digest("base64url");
+
+export const hashOfReceipt = (receipt: ChainedReceipt): string => hashOfEntry(receipt);
 
 /** What is wrong with a sequence of receipts; `undefined` if nothing is. */
 export function faultInReceipts(

@@ -288,6 +288,7 @@ export const STORED_RULES: Readonly<
     forkedFrom: plan,
     edits: total,
     erasures: total,
+    erasing: counts,
     holds: total,
     lease: plan,
   },
@@ -315,7 +316,7 @@ export const STORED_RULES: Readonly<
   },
   hold: { id: place, subject: leftOut, threadPrefix: id, reason, placedBy: operator, placedAt: place, lifted: plan },
   lifted: { by: operator, reason, at: place },
-  mark: { ledger: place, appliedTo: total },
+  mark: { ledger: place, appliedTo: total, erasures: place, receiptsTo: total, receipts: place },
   tombstone: {
     number: total,
     requestId: place,
@@ -323,6 +324,8 @@ export const STORED_RULES: Readonly<
     reason,
     process: oneOf({ erase: true, keep: true }),
     requestedAt: time,
+    previous: place,
+    lost: place,
   },
   receipt: {
     format: total,

@@ -66,7 +66,7 @@ export async function replaceUnlessHeld(
   const { namespace, key, value, ...options } = entry;
   try {
     if (context === undefined) await store.put(namespace, key, value, options);
-    else await writeItems(context, "put", [entry], undefined, unlessHeldSince(context.access, seen));
+    else await writeItems(context, "put", [entry], undefined, { together: unlessHeldSince(context.access, seen) });
     return true;
   } catch (error) {
     if (StateError.is(error, "CONFLICT")) return false;

@@ -1,3 +1,4 @@
+import type { CallPlace } from "../driver/call.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
@@ -16,6 +17,7 @@ import { assertExpectedVersion, checkedIndex, checkedTtlMs } from "./store-optio
 import { checkedVector } from "./vectors.ts";
 import { indexedWords } from "./words.ts";
 import { writeTerms } from "./write-terms.ts";
+import { assertGateIsOver, gateFor, isGate } from "./writers-gate.ts";
 
 /** What writing needs to know of the store. */
 export interface WritingContext {
@@ -53,8 +55,8 @@ export async function writeItems(
   entries: readonly PutEntry[],
   /** What becomes of an item's end where the entry does not say so. */
   otherwise?: "keep",
-  /** Changes of other items, made in the same step. */
-  together: readonly Change[] = [],
+  /** Of an erasure, which writers wait for: changes of other items, made in the same step. */
+  erasing?: { readonly together: readonly Change[] },
 ): Promise<readonly ChangeResult[]> {
   const { access } = context;
   const prepared: Prepared[] = [];
@@ -69,9 +71,13 @@ export async function writeItems(
   await access.connect({ operation });
   await context.sealedBelow.assertPlain(prepared.map(({ change }) => change.namespace));
   const changes = await access.guard({ operation }, () => withVectors(context, prepared));
+  const together = erasing?.together ?? gateFor(access, changes);
   const vector = changes.find((change) => change.vector !== undefined)?.vector;
-  if (vector === undefined) return apply(access, operation, [...changes, ...together]);
-  return writeVectors(context, operation, changes, together, vector.length);
+  const results =
+    vector === undefined
+      ? await apply(access, operation, [...changes, ...together])
+      : await writeVectors(context, operation, changes, together, vector.length);
+  return results.slice(0, changes.length);
 }
 
 async function writeVectors(
@@ -109,11 +115,28 @@ export async function apply(
   for (const group of groups) {
     const [first] = group;
     const place = { operation, ...(group.length === 1 && first !== undefined && { item: readableId(first) }) };
-    const outcome = await access.write(place, group);
-    if (!outcome.applied) throw conflict(access, operation, group[outcome.index], outcome);
-    results.push(...outcome.results);
+    results.push(...(await applied(access, place, group)));
   }
   return results;
+}
+
+/** A gate that was left behind is removed, and another may be put there meanwhile. */
+const MOST_GATES = 5;
+
+async function applied(
+  access: StoreAccess,
+  place: CallPlace,
+  group: readonly Change[],
+): Promise<readonly ChangeResult[]> {
+  for (let gates = 0; ; gates++) {
+    const outcome = await access.write(place, group);
+    if (outcome.applied) return outcome.results;
+    const refused = group[outcome.index];
+    if (refused === undefined || !isGate(refused) || gates === MOST_GATES) {
+      throw conflict(access, place.operation, refused, outcome);
+    }
+    await assertGateIsOver(access, place.operation);
+  }
 }
 
 export function conflict(

@@ -9,7 +9,7 @@ import { described } from "../internal/known-options.ts";
 import { Keyring } from "../sealing/keyring.ts";
 import { keyringOf } from "../sealing/sealing.ts";
 import type { ErasureParty } from "../session/erasure-party.ts";
-import type { AcceptedGaps } from "../session/erasure-run.ts";
+import type { ReplayedErasures, ResumeOptions } from "../session/erasure-run.ts";
 import { keyParty } from "../session/key-party.ts";
 import { CorePersonalData, type OpenedBackends } from "../session/personal-data.ts";
 import { BaseStore } from "../store/base-store.ts";
@@ -51,6 +51,8 @@ export interface PersonalDataOptions {
 export interface CleanBackends {
   readonly checkpointers: readonly BaseCheckpointer[];
   readonly stores: readonly BaseStore[];
+  /** The backends that were older than the ledger, as a restored backup is, or new to it, and what was erased in them again. */
+  readonly replayed: readonly ReplayedErasures[];
 }
 
 /** Finds, exports and erases what all of these places keep about people, and proves it. */
@@ -71,10 +73,10 @@ export class PersonalData extends CorePersonalData {
    * restored backup contains erased data again until then, so open it here and
    * not by itself.
    */
-  async open(options?: AcceptedGaps): Promise<CleanBackends> {
-    await this.resume(options);
+  async open(options?: ResumeOptions): Promise<CleanBackends> {
+    const replayed = await this.broughtUp(options);
     const { checkpointers, stores } = await this.#opened.get();
-    return { checkpointers, stores };
+    return { checkpointers, stores, replayed };
   }
 
   /** Closes what was opened here, from URLs. What was handed in stays open. */

@@ -144,13 +144,19 @@ describe.each(BACKENDS)("on %s", (name, open) => {
   );
 });
 
-test("whoever is killed while copies are held off holds them off for ten minutes and not for ever", async () => {
+test("an erasure that is killed while it holds copies and new threads off does so for its time and not for ever", async () => {
   let time = Date.parse("2030-01-01");
   const checkpointer = new MemoryCheckpointer({ now: () => time });
   await withAnn(checkpointer, "t");
   const { threadParty } = await import("../../src/session/parties.ts");
-  await threadParty(checkpointer, "threads").holdOffCopies?.(true);
+  await threadParty(checkpointer, "threads").holdOff?.(30_000);
   await expect(checkpointer.fork("t", "f")).rejects.toThrow(/a person is being erased.*Try again/);
-  time += 600_001;
+  const about = async (subject: string): Promise<unknown> =>
+    checkpointer.save(AgentState.create().withMessage(userMessage("Hi", { metadata: { subject } })), `of-${subject}`);
+  await expect(about("bob")).rejects.toMatchObject({ code: "CONFLICT", context: { written: "no" } });
+  expect(await checkpointer.load("of-bob")).toBeUndefined();
+  await checkpointer.save(AgentState.create().withMessage(userMessage("Hi")), "of no one");
+  time += 30_001;
   await checkpointer.fork("t", "f");
+  await about("bob");
 });

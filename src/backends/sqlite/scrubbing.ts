@@ -30,10 +30,7 @@ export async function scrubFile(database: SqliteDatabase, erasure: Erasure | und
   const isCut = await erasure.settle();
   return {
     done: ["what was deleted is overwritten", ...(rewritten === true ? ["the file was written anew"] : [])],
-    remains: [
-      ...(rewritten === true ? [] : [rewritten]),
-      ...(isCut ? [] : [BEHIND_A_READER]),
-    ],
+    remains: [...(rewritten === true ? [] : [rewritten]), ...(isCut ? [] : [BEHIND_A_READER])],
   };
 }
 
