@@ -111,7 +111,13 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
     lifted: true,
   } satisfies Names<LegalHold>,
   lifted: { by: true, reason: true, at: true } satisfies Names<NonNullable<LegalHold["lifted"]>>,
-  mark: { ledger: true, appliedTo: true, erasures: true, receiptsTo: true, receipts: true } satisfies Names<AppliedMark>,
+  mark: {
+    ledger: true,
+    appliedTo: true,
+    erasures: true,
+    receiptsTo: true,
+    receipts: true,
+  } satisfies Names<AppliedMark>,
   tombstone: {
     number: true,
     requestId: true,
