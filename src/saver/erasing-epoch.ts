@@ -238,9 +238,19 @@ function withTexts(
   };
 }
 
-/** Of LangGraph's checkpoints only the values of channels are content: the rest tells it where it stands. */
-const isContentPart = ([member, channel]: readonly string[]): boolean =>
-  member === "channel_values" && (channel === undefined || isContentChannel(channel));
+/** Of LangGraph's checkpoints, what tells it where it stands. All else is content. */
+const CONTROL_PARTS: ReadonlySet<string> = new Set([
+  "v",
+  "id",
+  "ts",
+  "channel_versions",
+  "versions_seen",
+  "updated_channels",
+  "counters_since_delta_snapshot",
+]);
+
+const isContentPart = ([member = "", channel]: readonly string[]): boolean =>
+  !CONTROL_PARTS.has(member) && (member !== "channel_values" || channel === undefined || isContentChannel(channel));
 
 /** Channels that LangGraph makes itself in order to go from node to node. */
 const isContentChannel = (channel: string): boolean => !/^(?:branch:|join:|__no_writes__$)/.test(channel);

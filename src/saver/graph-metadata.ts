@@ -10,7 +10,7 @@ export interface MetadataRule {
   readonly keepsSubject: boolean;
 }
 
-/** What LangGraph and this package note in the metadata of a checkpoint in order to find their way. */
+/** What LangGraph notes in the metadata of a checkpoint in order to find its way. Every other name may be about somebody. */
 const CONTROL: ReadonlySet<string> = new Set([
   "source",
   "step",
@@ -21,10 +21,17 @@ const CONTROL: ReadonlySet<string> = new Set([
   "assistant_id",
   "graph_id",
   "counters_since_delta_snapshot",
-  "kind",
-  "label",
+  "checkpoint_id",
+  "checkpoint_ns",
+  "langgraph_step",
+  "langgraph_node",
+  "langgraph_triggers",
+  "langgraph_path",
+  "langgraph_checkpoint_ns",
+  "langgraph_task_idx",
+  "langgraph_request_id",
+  "langgraph_version",
 ]);
-const isControl = (name: string): boolean => CONTROL.has(name) || /^(?:langgraph_|checkpoint_)/.test(name);
 
 /** The metadata of a graph's checkpoint, as text, without what is about the person. */
 export function sweepGraphMetadata(
@@ -47,7 +54,7 @@ export function sweepGraphMetadata(
     }
     const sweep = new GraphSweep({ matches, listOf: () => [] });
     const tree = grown(json);
-    const next = sweep.sweep(tree, isControl(name) ? "plain" : context);
+    const next = sweep.sweep(tree, CONTROL.has(name) ? "plain" : context);
     if (next === tree) return [name, before] as const;
     for (const each of sweep.found) found.push({ ...each, path });
     isChanged = true;

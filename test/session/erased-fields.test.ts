@@ -4,6 +4,8 @@ import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/ind
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-log.ts";
+import { saverOf } from "../../src/saver/checkpoint-saver.ts";
+import { newCheckpointId } from "../../src/saver/new-checkpoint-id.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, userMessage } from "../../src/state/message.ts";
 import type { ToolExecution } from "../../src/state/state-fields.ts";
@@ -199,5 +201,36 @@ test("metadata of items are exported with them, and what in them is about a pers
   expect(await store.getItem(["notes"], "part")).toMatchObject({
     value: "of nobody",
     metadata: { of: ofNobody(ERASED), kind: "note" },
+  });
+});
+
+test("of a person's graph, only what LangGraph finds its way by stays: not who was signed in, nor what was sent ahead", async () => {
+  const checkpointer = new MemoryCheckpointer();
+  const saver = saverOf(checkpointer);
+  const checkpointId = newCheckpointId();
+  const metadata = { step: 1, source: "loop", langgraph_node: "agent" };
+  await saver.put({
+    threadId: "t",
+    checkpointId,
+    checkpointData: {
+      v: 3,
+      id: checkpointId,
+      channel_values: {},
+      channel_versions: { messages: 1 },
+      versions_seen: {},
+      pending_sends: [{ node: "mail", args: { to: "secret of Ann" } }],
+    },
+    metadata: { ...metadata, subject: "ann", langgraph_auth_user_id: "secret of Ann", label: "secret of Ann" },
+  });
+  const data = dataOn({ checkpointers: [checkpointer] });
+  expect((await exportOf(data, "ann")).match(/secret of Ann/g)).toHaveLength(3);
+  await data.eraseUser("ann");
+  expect(await saver.get({ threadId: "t" })).toMatchObject({
+    checkpointData: {
+      v: 3,
+      channel_versions: { messages: 1 },
+      pending_sends: [{ node: "mail", args: { to: ERASED } }],
+    },
+    metadata: { ...metadata, langgraph_auth_user_id: ERASED, label: ERASED },
   });
 });
