@@ -20,6 +20,14 @@ export async function whyNoDisks(): Promise<string | undefined> {
   }
 }
 
+export interface DiskOptions {
+  /**
+   * Without a journal the file system writes each block of a folder, each inode and each map when it likes: a name that
+   * was removed comes back, and may lead to what has its inode by then. What is found is repaired as at a start.
+   */
+  readonly hasJournal: boolean;
+}
+
 /**
  * A disk of its own: an ext4 image in memory, mounted through a loop device.
  * What was not synced is in the system's cache and not in the image; so a copy
@@ -27,24 +35,27 @@ export async function whyNoDisks(): Promise<string | undefined> {
  */
 export class Disk implements AsyncDisposable {
   readonly #root: string;
+  readonly #options: DiskOptions;
 
-  private constructor(root: string) {
+  private constructor(root: string, options: DiskOptions) {
     this.#root = root;
+    this.#options = options;
   }
 
-  static async create(): Promise<Disk> {
-    const disk = await Disk.#inNewFolder();
+  static async create(options: DiskOptions = { hasJournal: true }): Promise<Disk> {
+    const disk = await Disk.#inNewFolder(options);
     const image = await open(disk.#image, "wx");
     await image.truncate(IMAGE_BYTES);
     await image.close();
-    await run("mkfs.ext4", ["-q", "-F", disk.#image]);
+    await run("mkfs.ext4", ["-q", "-F", ...(options.hasJournal ? [] : ["-O", "^has_journal"]), disk.#image]);
     return disk.#mounted();
   }
 
   /** The disk as it would be found if the power went now. */
   async afterPowerCut(): Promise<Disk> {
-    const copy = await Disk.#inNewFolder();
+    const copy = await Disk.#inNewFolder(this.#options);
     await copyFile(this.#image, copy.#image, constants.COPYFILE_FICLONE);
+    if (!this.#options.hasJournal) await repair(copy.#image);
     return copy.#mounted();
   }
 
@@ -80,11 +91,18 @@ export class Disk implements AsyncDisposable {
     }
   }
 
-  static async #inNewFolder(): Promise<Disk> {
+  static async #inNewFolder(options: DiskOptions): Promise<Disk> {
     const inMemory = await access("/dev/shm", constants.W_OK).then(
       () => "/dev/shm",
       () => tmpdir(),
     );
-    return new Disk(await mkdtemp(join(inMemory, "holdfast-disk-")));
+    return new Disk(await mkdtemp(join(inMemory, "holdfast-disk-")), options);
   }
+}
+
+/** It says by its exit code that there was something to repair. */
+async function repair(image: string): Promise<void> {
+  await run("e2fsck", ["-f", "-y", image]).catch((error: { code?: unknown }) => {
+    if (!(typeof error.code === "number" && error.code < 4)) throw error;
+  });
 }

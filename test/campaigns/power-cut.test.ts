@@ -28,6 +28,18 @@ test.skipIf(obstacle !== undefined).each(KILLED_BACKENDS)(
   },
 );
 
+test.skipIf(obstacle !== undefined).each(KILLED_BACKENDS)(
+  "%s: a power cut loses nothing that was acknowledged on a file system without a journal either",
+  async (backend) => {
+    console.log(`${backend}: HOLDFAST_SEED=${seed}`);
+    const began = performance.now();
+    const { cuts, acked, losses } = await cutPower(programs, { backend, cuts: CUTS, seed, hasJournal: false });
+    const proven = `${cuts} cuts, seed ${seed}: ${losses.length} with a loss`;
+    reportCampaign(`power cut without a journal, ${backend}`, began, proven, { "acknowledged actions": acked });
+    expect(losses).toEqual([]);
+  },
+);
+
 test.skipIf(obstacle !== undefined)("a store that does not sync loses acknowledged saves in these cuts", async () => {
   const began = performance.now();
   const { cuts, losses } = await cutPower(programs, { backend: "sqlite without sync", cuts: 10, seed });

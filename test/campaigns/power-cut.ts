@@ -11,6 +11,14 @@ import { Disk } from "./loop-image.ts";
 const THREAD = "without power";
 const MOST_WORDS = 60;
 
+export interface PowerCuts {
+  readonly backend: DiskBackend;
+  readonly cuts: number;
+  readonly seed: number;
+  /** Whether the file system keeps its own order of things. @default true */
+  readonly hasJournal?: boolean;
+}
+
 export interface PowerCutReport {
   readonly cuts: number;
   readonly acked: number;
@@ -25,10 +33,10 @@ export interface PowerCutReport {
  */
 export async function cutPower(
   programs: Programs,
-  { backend, cuts, seed }: { readonly backend: DiskBackend; readonly cuts: number; readonly seed: number },
+  { backend, cuts, seed, hasJournal = true }: PowerCuts,
 ): Promise<PowerCutReport> {
   const random = seededRandom(seed);
-  await using disk = await Disk.create();
+  await using disk = await Disk.create({ hasJournal });
   const writer = programs.start("killed-program", [backend, disk.directory, THREAD, String(seed)]);
   const losses: string[] = [];
   try {
