@@ -1,12 +1,15 @@
-import { isReadable } from "../checkpoint/listed-threads.ts";
-import type { ListedThread, LogPage, ThreadLog } from "../checkpoint/thread-log.ts";
+import { sealMark } from "../checkpoint/record.ts";
+import type { LogEntry, ThreadLog } from "../checkpoint/thread-log.ts";
+import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import type { Namespace, StoreDriver } from "../store/store-driver.ts";
 import type { NamedKey } from "./box.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyOfItem } from "./sealed-item.ts";
-import { keyOfHeader } from "./sealed-record.ts";
-import { isStaging } from "./staging.ts";
+import { peek, sealedRecord } from "./sealed-record.ts";
+import { STAGING_PREFIX } from "./staging.ts";
+import { NO_PEOPLE } from "./thread-people.ts";
 
 /**
  * The key of a tenant, to seal with. It is made for the first thing that is sealed, and
@@ -14,51 +17,98 @@ import { isStaging } from "./staging.ts";
  * not the keyring that belongs to the data, and what it would seal could not be read
  * beside the rest.
  */
-export async function keyToSealWith(
+
+/**
+ * In a log, which may hold any number of threads of any number of tenants, a thread of
+ * its own says which key each tenant has. It has no checkpoint, so no list shows it.
+ */
+export async function keyToSealLogWith(keyring: Keyring, log: ThreadLog, tenant: string): Promise<NamedKey> {
+  const place = { tenant, threadId: `${STAGING_PREFIX}key/${digestOf(tenant)}` };
+  const assertIts = (key: NamedKey | undefined, entry: LogEntry): NamedKey => {
+    peek(entry, place, { key, missing: (id) => keyring.missing(id) });
+    return key ?? missing(keyring);
+  };
+  const noted = await log.tail(place.threadId).catch((error: unknown) => nothingIfForbidden(error, undefined));
+  if (noted !== undefined) return assertIts(await keyring.tenantKey(tenant, { isNew: false }), noted.entry);
+  const key = (await keyring.tenantKey(tenant, { isNew: true })) ?? missing(keyring);
+  const generation = newId();
+  const parts = { seq: 1, writeId: newId(), base: 1, head: 0 };
+  const record = sealMark("edit", parts, 0, undefined);
+  const sealed = sealedRecord(record, { place, generation, key, isIndexPlain: false }, NO_PEOPLE, undefined);
+  const outcome = await log.append(place.threadId, { generation, expected: 0, record: sealed });
+  // Another process may have noted the key meanwhile.
+  return outcome.appended || outcome.tail === undefined ? key : assertIts(key, outcome.tail);
+}
+
+/** A thread's id takes fewer bytes than the name of a tenant may have. */
+const digestOf = (tenant: string): string =>
+  nodeCrypto().createHash("sha256").update(tenant).digest("base64url").slice(0, 22);
+
+/** The same for a store: where the tenant has no key, every namespace that may be its own is looked at. */
+export async function keyToSealItemsWith(
   keyring: Keyring,
-  tenant: string,
-  keyInUse: () => Promise<string | undefined>,
-): Promise<NamedKey> {
-  const found = await keyring.tenantKey(tenant, { isNew: false });
-  if (found !== undefined) return found;
-  const used = await keyInUse();
-  // Another process may have made the key, and used it, since it was looked for.
-  const key = await keyring.tenantKey(tenant, { isNew: used === undefined });
-  if (key === undefined) throw keyring.missing(used ?? "of the tenant");
-  return key;
-}
-
-/** A short look: it happens once in the life of a tenant. */
-const LOOKED_AT = 20;
-
-/** The key that a thread of this tenant is sealed with, where one of the first has such a key. */
-export async function keyInLog(
-  log: ThreadLog,
-  tenantOf: (threadId: string) => string,
-  tenant: string,
-): Promise<string | undefined> {
-  if (!log.capabilities.listThreads) return undefined;
-  const { items } = await log
-    .listThreads({ prefix: "", limit: LOOKED_AT })
-    .catch((error: unknown) => nothingIfForbidden<LogPage<ListedThread>>(error, { items: [], cursor: undefined }));
-  const own = items.filter(isReadable).filter(({ threadId }) => !isStaging(threadId) && tenantOf(threadId) === tenant);
-  return own.flatMap(({ head }) => keyOfHeader(head) ?? [])[0];
-}
-
-/** The same of an item. */
-export async function keyInStore(
   driver: StoreDriver,
   tenantOf: (namespace: Namespace) => string,
-  tenant: string,
-): Promise<string | undefined> {
-  const everything = { namespace: [], recursive: true, condition: undefined };
-  const items = await driver
-    .scan(everything, { limit: LOOKED_AT })
-    .catch((error: unknown) => nothingIfForbidden(error, []));
-  return items.filter(({ namespace }) => tenantOf(namespace) === tenant).flatMap((item) => keyOfItem(item) ?? [])[0];
+  namespace: Namespace,
+): Promise<NamedKey> {
+  const tenant = tenantOf(namespace);
+  const found = await keyring.tenantKey(tenant, { isNew: false });
+  if (found !== undefined) return found;
+  const used = await keyInStore(driver, tenantOf, namespace).catch((error: unknown) =>
+    nothingIfForbidden(error, undefined),
+  );
+  // Another process may have made the key, and used it, since it was looked for.
+  const key = await keyring.tenantKey(tenant, { isNew: used === undefined });
+  return key ?? missing(keyring, used);
 }
 
-/** Whoever may write and not look writes. */
+const PAGE = 500;
+
+/** The key that an item of the tenant is sealed with, if there is one. */
+async function keyInStore(
+  driver: StoreDriver,
+  tenantOf: (namespace: Namespace) => string,
+  namespace: Namespace,
+): Promise<string | undefined> {
+  const [own = ""] = namespace;
+  const likeliest = await keyBelow(driver, own);
+  if (likeliest !== undefined) return likeliest;
+  const tenant = tenantOf(namespace);
+  let after: Namespace | undefined;
+  let first: string | undefined;
+  for (;;) {
+    const page = await driver.namespaces([], { limit: PAGE, ...(after !== undefined && { after }) });
+    for (const [segment = ""] of page) {
+      if (segment === first) continue;
+      first = segment;
+      if (segment === own || tenantOf([segment]) !== tenant) continue;
+      const used = await keyBelow(driver, segment);
+      if (used !== undefined) return used;
+    }
+    after = page.at(-1);
+    if (page.length < PAGE) return undefined;
+  }
+}
+
+async function keyBelow(driver: StoreDriver, segment: string): Promise<string | undefined> {
+  const scope = { namespace: [segment], recursive: true, condition: undefined };
+  // The first item has it, unless items in plain come before.
+  for (let limit = 1, after = undefined as Parameters<StoreDriver["scan"]>[1]["after"]; ; limit = PAGE) {
+    const page = await driver.scan(scope, { limit, ...(after !== undefined && { after }) });
+    for (const item of page) {
+      const used = keyOfItem(item);
+      if (used !== undefined) return used;
+    }
+    after = page.at(-1);
+    if (page.length < limit) return undefined;
+  }
+}
+
+function missing(keyring: Keyring, id = "of the tenant"): never {
+  throw keyring.missing(id);
+}
+
+/** A caller that may write and not look writes. */
 function nothingIfForbidden<Nothing>(error: unknown, nothing: Nothing): Nothing {
   if (StateError.is(error, "PERMISSION_DENIED") || StateError.is(error, "UNSUPPORTED")) return nothing;
   throw error;

@@ -21,6 +21,8 @@ export interface HeaderContent {
   readonly c?: ThreadPeople["calls"];
   /** 1 where no index may hold what follows in the thread. */
   readonly u?: 1;
+  /** The lowest position that may hold a record. */
+  readonly f?: number;
 }
 
 /**
@@ -36,18 +38,23 @@ export const isBodyPart = (part: HeaderPart): part is BodyPart => part[0] === "b
 
 export function headerText({ g, h, m, p }: HeaderContent, people: ThreadPeople): string {
   const text = `${g.length} ${h.length} ${g}${h}`;
-  const { defaults, named, calls, isUnlisted } = people;
+  const { defaults, named, calls, isUnlisted, floor } = people;
   const areNamed = people !== NO_PEOPLE && defaults.length + named.length + Object.keys(calls).length > 0;
-  if (m === undefined && p === undefined && !areNamed && !isUnlisted) return text;
-  return (
-    text + JSON.stringify({ m, p, ...(areNamed && { d: defaults, n: named, c: calls }), ...(isUnlisted && { u: 1 }) })
-  );
+  if (m === undefined && p === undefined && !areNamed && !isUnlisted && floor === undefined) return text;
+  const whose = areNamed && { d: defaults, n: named, c: calls };
+  return text + JSON.stringify({ m, p, ...whose, ...(isUnlisted && { u: 1 }), f: floor });
 }
 
 /** Who the thread is about, as of that header. */
-export function peopleIn({ d, n, c, u }: HeaderContent): ThreadPeople {
-  if (d === undefined && n === undefined && c === undefined && u === undefined) return NO_PEOPLE;
-  return { defaults: d ?? [], named: n ?? [], calls: c ?? {}, ...(u === 1 && { isUnlisted: true }) };
+export function peopleIn({ d, n, c, u, f }: HeaderContent): ThreadPeople {
+  if ([d, n, c, u, f].every((each) => each === undefined)) return NO_PEOPLE;
+  return {
+    defaults: d ?? [],
+    named: n ?? [],
+    calls: c ?? {},
+    ...(u === 1 && { isUnlisted: true }),
+    ...(f !== undefined && { floor: f }),
+  };
 }
 
 /** Of a text that was proven to be ours. */

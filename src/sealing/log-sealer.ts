@@ -5,11 +5,11 @@ import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
 import type { NamedKey } from "./box.ts";
-import { keyInLog, keyToSealWith } from "./first-key.ts";
+import { keyToSealLogWith } from "./first-key.ts";
 import type { Keyring, KeysById, PersonKey } from "./keyring.ts";
 import type { PersonalPart } from "./parted-text.ts";
 import { contentOf, judgedWhole, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
-import type { SealedPlace } from "./sealed-places.ts";
+import { putBack, type SealedPlace } from "./sealed-places.ts";
 import {
   type KeyedPart,
   keysNeededBy,
@@ -22,7 +22,7 @@ import {
   type TenantKey,
   withChecksum,
 } from "./sealed-record.ts";
-import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
+import { type KnownPeople, NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
 export interface SealerOptions {
   readonly keyring: Keyring;
@@ -42,6 +42,8 @@ export interface Sealed {
 /** Seals and opens the records of threads. Keys are fetched first; sealing itself is synchronous. */
 export class LogSealer {
   readonly #options: SealerOptions;
+  /** The keys of tenants that were compared with what the log says of them. */
+  readonly #sealingKeys = new Map<string, NamedKey>();
 
   constructor(options: SealerOptions) {
     this.#options = options;
@@ -72,9 +74,9 @@ export class LogSealer {
   ): Sealed | undefined {
     const record = records[0];
     if (record === undefined || records.length > 1 || before !== NO_PEOPLE) return undefined;
-    const { keyring, isIndexPlain } = this.#options;
+    const { isIndexPlain } = this.#options;
     const place = this.#place(threadId);
-    const key = keyring.knownTenantKey(place.tenant);
+    const key = this.#sealingKeys.get(place.tenant);
     if (key === undefined || !namesNobody(record)) return undefined;
     return {
       records: [sealedRecord(record, { place, generation, key, isIndexPlain }, before, undefined)],
@@ -83,12 +85,10 @@ export class LogSealer {
   }
 
   *#seal(threadId: string, generation: string, records: readonly LogRecord[], before: ThreadPeople): Steps<Sealed> {
-    const { keyring, isIndexPlain, log, tenantOf } = this.#options;
+    const { isIndexPlain } = this.#options;
     const place = this.#place(threadId);
     const { tenant } = place;
-    const key =
-      keyring.knownTenantKey(tenant) ??
-      (yield* awaited(keyToSealWith(keyring, tenant, () => keyInLog(log, tenantOf, tenant))));
+    const key = this.#sealingKeys.get(tenant) ?? (yield* awaited(this.#sealingKey(tenant)));
     const sealing = { place, generation, key, isIndexPlain };
     const naming = records.map((record) => (namesNobody(record) ? undefined : contentOf(record, before)));
     const named = yield* this.#personKeys(
@@ -118,6 +118,13 @@ export class LogSealer {
     return { records: sealed, people };
   }
 
+  async #sealingKey(tenant: string): Promise<NamedKey> {
+    const { keyring, log } = this.#options;
+    const key = await keyToSealLogWith(keyring, log, tenant);
+    this.#sealingKeys.set(tenant, key);
+    return key;
+  }
+
   *#personKeys(tenant: string, subjects: readonly string[]): Steps<readonly PersonKey[]> {
     const people = [...new Set(subjects)];
     const { keyring } = this.#options;
@@ -134,13 +141,25 @@ export class LogSealer {
     threadId: string,
     entry: LogEntry,
     generation?: string,
-  ): Promise<{ readonly entry: LogEntry; readonly people: ThreadPeople }> {
+  ): Promise<{ readonly entry: LogEntry; readonly people: ThreadPeople; readonly generation: string }> {
     const place = this.#place(threadId);
     const key = await this.#tenantKey(place);
     const peeked = peek(entry, place, key);
-    if (generation !== undefined && peeked.content.g !== generation) throw anotherGeneration(threadId, entry);
+    const { people, content } = peeked;
+    if (generation !== undefined && content.g !== generation) throw anotherGeneration(threadId, entry);
     const keys = await atOnce(this.#keys(keysNeededBy(peeked)));
-    return { entry: openedEntry(peeked, place, keys), people: peeked.people };
+    return { entry: openedEntry(peeked, place, keys), people, generation: content.g };
+  }
+
+  /** An entry of a thread whose tail was read before. */
+  async openOf(threadId: string, entry: LogEntry, known: KnownPeople | undefined): Promise<LogEntry> {
+    const opened = await this.open(threadId, entry);
+    if (opened.generation === known?.generation) this.#assertNotPutBack(threadId, entry, known.people);
+    return opened.entry;
+  }
+
+  #assertNotPutBack(threadId: string, entry: LogEntry, { floor = 1 }: ThreadPeople): void {
+    if (entry.seq < floor) throw putBack(this.#place(threadId), entry);
   }
 
   /** The same in an answer about many entries: one that does not open must not affect the others, and reveals nothing. */
@@ -167,6 +186,7 @@ export class LogSealer {
     if (seen !== undefined && seen.content.g !== generation) throw anotherGeneration(threadId, tail);
     const opened =
       seen === undefined ? await this.open(threadId, tail, generation) : { entry: tail, people: seen.people };
+    for (const record of records) this.#assertNotPutBack(threadId, record, opened.people);
     const keys = await atOnce(this.#keys(peeked.flatMap(keysNeededBy)));
     const own = records.map((record, index) => {
       const seen = peeked[index] as PeekedEntry;

@@ -22,7 +22,7 @@ import { Recent } from "../internal/recent.ts";
 import type { Keyring } from "./keyring.ts";
 import type { LogSealer } from "./log-sealer.ts";
 import { isStaging, STAGING_PREFIX } from "./staging.ts";
-import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
+import { type KnownPeople, NO_PEOPLE, raised, type ThreadPeople } from "./thread-people.ts";
 
 export interface SealedLogOptions {
   readonly keyring: () => Promise<Keyring>;
@@ -37,11 +37,6 @@ const GROWTH = 2;
 const MOST_KNOWN = 10_000;
 /** The most hits to ask for, however many are left out. */
 const MOST_HITS = 10_000;
-
-/** Who a thread is about, as of its record at `seq`. */
-interface KnownPeople extends KnownPlace {
-  readonly people: ThreadPeople;
-}
 
 /**
  * A log whose records are sealed before they reach the log below, and opened on
@@ -108,7 +103,8 @@ export class SealedLog implements ThreadLog {
     const sealer = this.#opened ?? (await this.#open());
     const place = { generation, seq: expected };
     const before = this.#knownAt(threadId, place) ?? (await this.#peopleAt(threadId, place));
-    const sealing = sealer.seal(threadId, generation, recordsIn(request), before);
+    const after = raised(before, request.dropBelow);
+    const sealing = sealer.seal(threadId, generation, recordsIn(request), after);
     const added = sealing instanceof Promise ? await sealing : sealing;
     let sealed: AppendRequest = { ...request, record: added.records[0] ?? request.record };
     if (added.records.length > 1) sealed = { ...sealed, more: added.records.slice(1) };
@@ -143,8 +139,9 @@ export class SealedLog implements ThreadLog {
   }
 
   async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const known = await this.#knownOf(threadId);
     const found = await this.#inner.entry(threadId, name);
-    return found && (await (await this.#sealer.get()).open(threadId, found)).entry;
+    return found && (await this.#sealer.get()).openOf(threadId, found, known);
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -161,9 +158,10 @@ export class SealedLog implements ThreadLog {
     options: { readonly before?: number; readonly limit: number },
   ): Promise<readonly LogEntry[]> {
     const sealer = await this.#sealer.get();
+    const known = await this.#knownOf(threadId);
     const entries: LogEntry[] = [];
     for (const entry of await this.#inner.list(threadId, options)) {
-      entries.push((await sealer.open(threadId, entry)).entry);
+      entries.push(await sealer.openOf(threadId, entry, known));
     }
     return entries;
   }
@@ -265,6 +263,12 @@ export class SealedLog implements ThreadLog {
     await this.tail(threadId);
     // Not the tail: the append will be refused.
     return this.#knownAt(threadId, place) ?? NO_PEOPLE;
+  }
+
+  /** As of a tail that was read before what is asked for next, so that nothing is taken for put back that is removed in between. */
+  async #knownOf(threadId: string): Promise<KnownPeople | undefined> {
+    if (this.#people.get(threadId) === undefined) await this.tail(threadId);
+    return this.#people.get(threadId);
   }
 
   #knownAt(threadId: string, { generation, seq }: KnownPlace): ThreadPeople | undefined {

@@ -75,3 +75,17 @@ export const notSealed = (place: SealedPlace, entry: LogEntry): StateError =>
     `${whereOf(place, entry)} is not sealed, and only sealed records are read here: somebody without the key wrote it, or it is from before the sealing. Threads in plain are moved by loading them without sealing and saving them into a sealed store`,
     contextOf(place, entry),
   );
+
+export const newerFormat = (place: SealedPlace, entry: LogEntry): StateError =>
+  new StateError(
+    "INCOMPATIBLE",
+    `${whereOf(place, entry)} is sealed in a format of a newer version: read it with that one`,
+    contextOf(place, entry),
+  );
+
+export const putBack = (place: SealedPlace, entry: LogEntry): StateError =>
+  new StateError(
+    "CORRUPT",
+    `${whereOf(place, entry)} was removed from the thread, and lies there again: it was put back from an earlier copy. Take it out of the storage, or bring the whole thread back`,
+    contextOf(place, entry),
+  );

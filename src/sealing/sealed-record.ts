@@ -15,7 +15,16 @@ import {
 } from "./header-content.ts";
 import type { KeysById } from "./keyring.ts";
 import { type PersonalPart, restored } from "./parted-text.ts";
-import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
+import {
+  bodyPlace,
+  changed,
+  headerPlace,
+  newerFormat,
+  notSealed,
+  otherKey,
+  partPlace,
+  type SealedPlace,
+} from "./sealed-places.ts";
 import type { ThreadPeople } from "./thread-people.ts";
 import { isSealed, MAGIC, MAGIC_BYTES, WORDS_BEGIN, wordsBytes } from "./words-beside.ts";
 
@@ -63,6 +72,7 @@ export interface SealingOf {
 const SUM_BEGINS = ',"sum":"';
 const SUM_ENDS = '"}';
 const HEADER = /^hs1\.([^.]+)\.([\w-]+)$/;
+const NEWER = /^hs(?!1\.)\d{1,9}\./;
 const NO_WORDS = Buffer.alloc(0);
 
 /** An entry whose header was opened, but not yet what is people's in it. */
@@ -187,7 +197,7 @@ export const keyOfHeader = ({ header }: LogEntry): string | undefined => HEADER.
 /** Opens the header. Whatever is not what was sealed for this place is refused. */
 export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: TenantKey): PeekedEntry {
   const [, id = "", text = ""] = HEADER.exec(entry.header) ?? [];
-  if (id === "") throw notSealed(place, entry);
+  if (id === "") throw NEWER.test(entry.header) ? newerFormat(place, entry) : notSealed(place, entry);
   if (key === undefined) throw missing(id);
   if (id !== key.id) throw otherKey(place, entry, id, key);
   const box = Buffer.from(text, "base64url");

@@ -198,7 +198,7 @@ export class SealedStoreDriver implements StoreDriver {
     if (change.vector !== undefined && !areVectorsPlain) throw noVectors(this.name);
     const keyring = await this.#ring.get();
     const tenant = tenantOf(change.namespace);
-    const key = keyring.knownTenantKey(tenant) ?? (await this.#firstKey(keyring, tenant));
+    const key = keyring.knownTenantKey(tenant) ?? (await this.#firstKey(keyring, change.namespace));
     const { peopleOfItem, sealedItem } = await sealedItems.get();
     const people = peopleOfItem(change, change);
     const owners = await keyring.personKeys(tenant, people.owners);
@@ -209,9 +209,9 @@ export class SealedStoreDriver implements StoreDriver {
     return { ...change, digest, value, metadata: undefined, fields: NO_FIELDS, words: undefined };
   }
 
-  async #firstKey(keyring: Keyring, tenant: string): Promise<NamedKey> {
-    const { keyInStore, keyToSealWith } = await import("./first-key.ts");
-    return keyToSealWith(keyring, tenant, () => keyInStore(this.#inner, this.#options.tenantOf, tenant));
+  async #firstKey(keyring: Keyring, namespace: Namespace): Promise<NamedKey> {
+    const { keyToSealItemsWith } = await import("./first-key.ts");
+    return keyToSealItemsWith(keyring, this.#inner, this.#options.tenantOf, namespace);
   }
 
   async #open(stored: StoredItem): Promise<StoredItem | undefined> {

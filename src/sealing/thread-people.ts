@@ -1,3 +1,5 @@
+import type { KnownPlace } from "../checkpoint/thread-log.ts";
+
 /** Of a thread, what has to be known before one of its records can be judged. People are named by their keys. */
 export interface ThreadPeople {
   /** Who the thread as a whole is about, or was at some time. */
@@ -8,6 +10,17 @@ export interface ThreadPeople {
   readonly calls: Readonly<Record<string, readonly string[]>>;
   /** The metadata of a record that is not taken apart, such as a graph's, named a subject: no index may hold what follows. */
   readonly isUnlisted?: true;
+  /** Every record below this position was removed: what lies there was put back. */
+  readonly floor?: number;
 }
 
 export const NO_PEOPLE: ThreadPeople = { defaults: [], named: [], calls: {} };
+
+/** The thread after an append that removes all records below a position. */
+export const raised = (people: ThreadPeople, dropBelow = 1): ThreadPeople =>
+  dropBelow > (people.floor ?? 1) ? { ...people, floor: dropBelow } : people;
+
+/** Who a thread is about, as of its record at `seq`. */
+export interface KnownPeople extends KnownPlace {
+  readonly people: ThreadPeople;
+}
