@@ -25,7 +25,13 @@ function synced(manifest: Record<string, unknown>): Record<string, unknown> {
     ".": entry("index"),
     ...Object.fromEntries(names.map((name) => [`./${name}`, entry(`backends/${name}/index`)])),
     "./driver": entry("for-drivers"),
-    "./langgraph": entry("adapters/langgraph/index"),
+    "./langgraph": {
+      types: "./dist/adapters/langgraph/index.d.ts",
+      // Bundlers and `require` cannot wait while a module is loaded.
+      module: "./dist/adapters/langgraph/index.js",
+      require: "./dist/adapters/langgraph/index.js",
+      default: "./dist/adapters/langgraph/on-node.js",
+    },
     "./server": entry("server/index"),
     "./testing": entry("testing/index"),
     "./package.json": "./package.json",

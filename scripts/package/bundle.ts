@@ -87,10 +87,12 @@ function withClassNames(given: string, stripped: string): string {
 /** The sources behind package.json's exports and its command, by where they lie in dist. */
 async function entryPoints(): Promise<Readonly<Record<string, string>>> {
   const { exports, bin } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
-    exports: Readonly<Record<string, string | { readonly default: string }>>;
+    exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
     bin: Readonly<Record<string, string>>;
   };
-  const exported = Object.values(exports).map((entry) => (typeof entry === "string" ? entry : entry.default));
+  const exported = Object.values(exports).flatMap((entry) =>
+    typeof entry === "string" ? entry : Object.values(entry),
+  );
   const names = [...exported, ...Object.values(bin)].flatMap((path) => /^\.\/dist\/(.*)\.js$/.exec(path)?.[1] ?? []);
   return Object.fromEntries(names.map((name) => [name, join(SOURCES, `${name}.ts`)]));
 }

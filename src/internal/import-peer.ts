@@ -54,6 +54,25 @@ export async function peerVersion(name: string): Promise<string | undefined> {
   return undefined;
 }
 
+/** Refuses a package that is there in another version than is asked for. `range` is written as ">=1.1 <2". */
+export async function assertPeerVersion(name: string, range: string): Promise<void> {
+  const version = await peerVersion(name);
+  const [, least = "", below = ""] = /^>=([\d.]+) <([\d.]+)$/.exec(range) ?? [];
+  if (version === undefined || (compared(version, least) >= 0 && compared(version, below) < 0)) return;
+  throw new StateError(
+    "INCOMPATIBLE",
+    `the package "${name}" is here in version ${version}, and ${range} is needed: npm install "${name}@${range}"`,
+  );
+}
+
+/** Below 0 where the first version is the older one. What stands behind a hyphen is not looked at. */
+function compared(version: string, other: string): number {
+  const numbers = (text: string): readonly number[] => (text.split("-", 1)[0] ?? "").split(".").map(Number);
+  const [own, others] = [numbers(version), numbers(other)];
+  const at = [0, 1, 2].find((index) => (own[index] ?? 0) !== (others[index] ?? 0));
+  return at === undefined ? 0 : (own[at] ?? 0) - (others[at] ?? 0);
+}
+
 function placeOf(name: string): string | undefined {
   if (alsoLookIn === undefined) return undefined;
   try {

@@ -1,0 +1,16 @@
+/**
+ * `holdfast/langgraph` as Node imports it: LangGraph's packages are looked at before anything that names them is loaded,
+ * so that one that is missing or too old is an error that says what to install. Bundlers and `require` take `index.ts`
+ * itself, because neither can wait while a module is loaded.
+ */
+import { assertPeers } from "./peers.ts";
+
+await assertPeers();
+
+const adapter: typeof import("./index.ts") = await import("./index.ts");
+
+export const copyGraphThreads: typeof adapter.copyGraphThreads = adapter.copyGraphThreads;
+export const LangGraphSaver: typeof adapter.LangGraphSaver = adapter.LangGraphSaver;
+export const LangGraphStore: typeof adapter.LangGraphStore = adapter.LangGraphStore;
+export const toLangGraphSaver: typeof adapter.toLangGraphSaver = adapter.toLangGraphSaver;
+export const toLangGraphStore: typeof adapter.toLangGraphStore = adapter.toLangGraphStore;
