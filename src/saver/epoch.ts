@@ -84,10 +84,12 @@ export class Epoch {
   keep(
     record: LogEntry,
     header: RecordHeader,
-    place: CheckpointPlace,
+    { ns, id }: CheckpointPlace,
     { checkpoint, writes }: { readonly checkpoint: CheckpointBody | undefined; readonly writes: readonly WriteCall[] },
   ): void {
-    const name = checkpointName(place.ns, place.id);
+    // Nothing but the names: what hands a place in may hold the values of a whole checkpoint.
+    const place = { ns, id };
+    const name = checkpointName(ns, id);
     if (checkpoint !== undefined) {
       const { seq, metadata } = record;
       const { on, parts: delta } = checkpoint;
