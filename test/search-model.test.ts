@@ -26,7 +26,8 @@ interface Saved {
   readonly texts: readonly string[];
 }
 
-const stateOf = (texts: readonly string[]): AgentState => AgentState.create().withHistory(texts.map((text) => userMessage(text)));
+const stateOf = (texts: readonly string[]): AgentState =>
+  AgentState.create().withHistory(texts.map((text) => userMessage(text)));
 
 /** Random operations of a storage, and beside it what they should have left. */
 class SearchModel {
