@@ -18,8 +18,19 @@ import { KEY, readableTexts } from "./people.ts";
 const folder = await mkdtemp(join(tmpdir(), "holdfast-erased-graphs-"));
 afterAll(() => rm(folder, { recursive: true }));
 
+/** One for each storage: a new one beside an old storage is a ledger that was lost. */
+const ledgers = new WeakMap<Checkpointer, InMemoryStore>();
+
+function ledgerOf(checkpointer: Checkpointer): InMemoryStore {
+  const ledger = ledgers.get(checkpointer) ?? new InMemoryStore();
+  ledgers.set(checkpointer, ledger);
+  return ledger;
+}
+
+let files = 0;
+
 const dataOn = (checkpointer: Checkpointer): PersonalData =>
-  new PersonalData({ checkpointers: [checkpointer], ledger: new InMemoryStore(), key: KEY });
+  new PersonalData({ checkpointers: [checkpointer], ledger: ledgerOf(checkpointer), key: KEY });
 
 /** Everything that any record of the storage holds, as text. */
 async function storedIn(checkpointer: Checkpointer, threadId: string): Promise<string> {
@@ -70,7 +81,7 @@ const at = (thread_id: string, metadata?: Record<string, unknown>) => ({
 
 const BACKENDS: readonly (readonly [string, () => Promise<Checkpointer>])[] = [
   ["memory", async () => new MemoryCheckpointer()],
-  ["sqlite", () => openCheckpointer(`sqlite:${join(folder, "graphs.db")}`)],
+  ["sqlite", () => openCheckpointer(`sqlite:${join(folder, `${++files}.db`)}`)],
 ];
 
 describe.each(BACKENDS)("a graph's thread on %s", (_, open) => {
