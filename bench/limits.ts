@@ -1,9 +1,8 @@
 /**
  * The targets of "To the limit", one line for each: what it was before, what was
- * aimed at, and what was measured. Whoever measures a line keeps it by
+ * aimed at, and what was measured. A part of the bench keeps a line by
  * `keepLimits("postgres", [limit("…", "1.15x", true)])`, which writes
- * bench/results/limit-postgres.json; `npm run sync` puts all such files into one
- * table of docs/speed.md. A line that nobody measured stays visible there.
+ * bench/results/limit-postgres.json. The table of bench/speed.md is written by hand from these files.
  */
 import {
   closeSync,
@@ -11,7 +10,6 @@ import {
   fsyncSync,
   mkdtempSync,
   openSync,
-  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -31,14 +29,17 @@ export interface LimitRow {
   readonly reason?: string;
 }
 
-export interface LimitFile {
+export /** Each row keeps the circumstances in which it was taken. */
+interface LimitFile {
+  readonly rows: readonly (LimitRow & Circumstances)[];
+}
+
+interface Circumstances {
   readonly date: string;
   readonly node: string;
-  /** Processes that waited for each processor. Well above 1, times say little; ratios and counts still do. */
+  /** Waiting processes for each processor. */
   readonly load: number;
-  /** One write of 4 KB and its fsync, on the disk that the bench wrote to. */
   readonly fsyncMs: number;
-  readonly rows: readonly LimitRow[];
 }
 
 /** In the order of the table. */
@@ -91,13 +92,13 @@ const fileOf = (owner: string): URL => new URL(`limit-${owner}.json`, RESULTS);
 export function keepLimits(owner: string, rows: readonly LimitRow[]): void {
   const before = existsSync(fileOf(owner)) ? (JSON.parse(readFileSync(fileOf(owner), "utf8")) as LimitFile).rows : [];
   const kept = before.filter((row) => !rows.some(({ what }) => what === row.what));
-  const file: LimitFile = {
+  const circumstances: Circumstances = {
     date: new Date().toISOString(),
     node: process.versions.node,
     load: Math.round(((loadavg()[0] ?? 0) / cpus().length) * 100) / 100,
     fsyncMs: Math.round(fsyncMs() * 1000) / 1000,
-    rows: [...kept, ...rows],
   };
+  const file: LimitFile = { rows: [...kept, ...rows.map((row) => ({ ...row, ...circumstances }))] };
   writeFileSync(fileOf(owner), `${JSON.stringify(file, null, 2)}\n`);
 }
 
@@ -118,32 +119,4 @@ function fsyncMs(): number {
     closeSync(file);
     rmSync(folder, { recursive: true });
   }
-}
-
-/** The table and the runs that it is made of, as Markdown. */
-export function limitsSection(): string {
-  const files = readdirSync(RESULTS).filter((name) => /^limit-[\w-]+\.json$/.test(name));
-  const read = files.toSorted().map((name) => ({
-    name,
-    ...(JSON.parse(readFileSync(new URL(name, RESULTS), "utf8")) as LimitFile),
-  }));
-  const measured = read.flatMap(({ rows }) => rows);
-  const known = Object.entries(LIMITS).map(([what, [before, target]]): LimitRow => {
-    const reason = "not measured yet";
-    return measured.find((row) => row.what === what) ?? { what, before, target, measured: "–", met: false, reason };
-  });
-  const others = measured.filter(({ what }) => !(what in LIMITS));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  const rows = [...known, ...others].map(({ what, before, target, measured: shown, met, reason = "" }) =>
-    line([what, before, target, shown, met ? "yes" : "**no**", reason]),
-  );
-  const runs = read.map(({ name, date, node, load, fsyncMs: fsync, rows: { length } }) => {
-    const machine = `${load.toFixed(1)} waiting processes for each of two processors, one fsync ${fsync.toFixed(2)} ms`;
-    return `- \`${name}\`: ${length} lines, ${date.slice(0, 10)}, Node ${node}, ${machine}.`;
-  });
-  const head = ["what", "before", "target", "measured", "met", "why not, or how"];
-  return ["### To the limit", [line(head), line(head.map(() => "---")), ...rows].join("\n"), runs.join("\n")]
-    .filter((part) => part !== "")
-    .join("\n\n");
 }

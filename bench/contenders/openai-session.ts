@@ -1,5 +1,11 @@
-import { MemorySession } from "@openai/agents-core";
+import { peerPackage } from "../peer-packages.ts";
 import type { Contender } from "./contender.ts";
+
+/** What is used of the SDK's session. */
+interface MemorySession {
+  addItems(items: readonly object[]): Promise<void>;
+  getItems(): Promise<readonly object[]>;
+}
 
 /**
  * The only session of the OpenAI Agents SDK for JavaScript that keeps items by
@@ -11,6 +17,7 @@ export function openaiMemorySession(): Contender {
     name: "OpenAI Agents MemorySession",
     durability: "none",
     open: async (directory) => {
+      const { MemorySession } = await peerPackage<{ MemorySession: new () => MemorySession }>("@openai/agents-core");
       const session = sessions.get(directory) ?? new MemorySession();
       sessions.set(directory, session);
       return {

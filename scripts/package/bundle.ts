@@ -1,7 +1,8 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
 import { build, transform } from "esbuild";
 import { rolldown } from "rolldown";
+import { dts } from "rolldown-plugin-dts";
 import { ROOT } from "./packed.ts";
 
 const SOURCES = join(ROOT, "src");
@@ -16,14 +17,13 @@ const RENAMED_CLASS = /(?:var|let|const) \w+\$\d+ = class\b/g;
  * The JavaScript of the package, in few files instead of one for each module: a
  * program that imports it waits for every file. All that `import "holdfast"` loads
  * is one file; what is loaded by `import()` (drivers, providers, commands) keeps a
- * file of its own, so nothing is loaded that was not loaded before. Declarations
- * stay as tsc writes them.
+ * file of its own, so nothing is loaded that was not loaded before.
  */
 export async function bundle(folder: string): Promise<{ readonly files: number; readonly atOnce: number }> {
   const core = await loadedByTheRoot();
   const drivers = [...core].filter((path) => /\/backends\/\w+\/(?:log|store-driver)\.ts$/.test(path));
   if (drivers.length > 0) throw new Error(`import "holdfast" would load the drivers ${drivers.join(", ")}`);
-  await removeModules(folder);
+  await removeFiles(folder, ".js");
   const bundled = await rolldown({
     input: await entryPoints(),
     platform: "node",
@@ -118,9 +118,36 @@ export async function loadedByTheRoot(): Promise<ReadonlySet<string>> {
   return new Set([...reached].map((path) => join(ROOT, path)));
 }
 
+/**
+ * One file of declarations for each entry point, and what several share once, in `types/`: of what tsc wrote one by one,
+ * two thirds can be reached from no entry point. Returns how many files there are.
+ */
+export async function bundleDeclarations(folder: string): Promise<number> {
+  const names = Object.keys(await entryPoints());
+  const bundled = await rolldown({
+    input: Object.fromEntries(names.map((name) => [name, join(folder, `${name}.d.ts`)])),
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !id.startsWith("/"),
+    // They come from tsc, and are read as text: no compiler is asked once more.
+    plugins: [dts({ dtsInput: true, oxc: true, tsconfig: false })],
+  });
+  const { output } = await bundled.generate({
+    format: "esm",
+    entryFileNames: "[name].d.ts",
+    chunkFileNames: "types/[name]-[hash].d.ts",
+  });
+  await removeFiles(folder, ".d.ts");
+  for (const file of output) {
+    const path = join(folder, file.fileName);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, file.type === "chunk" ? file.code : file.source);
+  }
+  return output.length;
+}
+
 /** Those that tsc wrote one by one. */
-async function removeModules(folder: string): Promise<void> {
+async function removeFiles(folder: string, ending: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile() && entry.name.endsWith(".js")) await rm(join(entry.parentPath, entry.name));
+    if (entry.isFile() && entry.name.endsWith(ending)) await rm(join(entry.parentPath, entry.name));
   }
 }

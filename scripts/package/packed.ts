@@ -13,6 +13,7 @@ export const run = (command: string, args: readonly string[], cwd: string): stri
 export interface PackedTarball {
   readonly tarball: string;
   readonly size: number;
+  readonly unpackedSize: number;
   readonly paths: readonly string[];
   /** For everything that is made from it; gone in the end. */
   readonly folder: string;
@@ -23,10 +24,16 @@ export async function withTarball(work: (packed: PackedTarball) => Promise<void>
   const folder = await mkdtemp(join(tmpdir(), "holdfast-package-"));
   try {
     const [packed] = JSON.parse(run("npm", ["pack", "--json", "--pack-destination", folder], ROOT)) as [
-      { filename: string; size: number; files: readonly { path: string }[] },
+      { filename: string; size: number; unpackedSize: number; files: readonly { path: string }[] },
     ];
     const paths = packed.files.map(({ path }) => path);
-    await work({ tarball: join(folder, packed.filename), size: packed.size, paths, folder });
+    await work({
+      tarball: join(folder, packed.filename),
+      size: packed.size,
+      unpackedSize: packed.unpackedSize,
+      paths,
+      folder,
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -171,11 +171,13 @@ describe("an approved tool that is cut off", () => {
     await agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [hangs] }).run("pay", {
       threadId: "t",
     });
-    agentOf({ model: scriptedModel([]), checkpointer: store.open(), tools: [hangs] }).resume({
-      threadId: "t",
-      interruptId: "pay-1/approval",
-      response: { decision: "approve" },
-    });
+    void agentOf({ model: scriptedModel([]), checkpointer: store.open(), tools: [hangs] })
+      .resume({
+        threadId: "t",
+        interruptId: "pay-1/approval",
+        response: { decision: "approve" },
+      })
+      .catch(() => undefined);
     await begun;
     store.killAll();
     const third = agentOf({ model: scriptedModel(["?"]), checkpointer: store.open(), tools: [payTool(paid)] });

@@ -36,7 +36,9 @@ async function cutOff(options: {
       },
     });
   const first = scriptedModel([{ toolCalls: [{ name: "work" }] }]);
-  agentOf({ model: first, checkpointer: store.open(), tools: [work(true)] }).run("go", { threadId: "t" });
+  void agentOf({ model: first, checkpointer: store.open(), tools: [work(true)] })
+    .run("go", { threadId: "t" })
+    .catch(() => undefined);
   await begun.opened;
   await store.holds(2);
   store.killAll();
@@ -138,7 +140,7 @@ test("a call that was intended and never begun runs as if for the first time", a
       },
     },
   });
-  dies.run("go", { threadId: "t" });
+  void dies.run("go", { threadId: "t" }).catch(() => undefined);
   await asked.opened;
   expect(await store.statuses()).toEqual(["intended"]);
   store.killAll();
@@ -164,7 +166,9 @@ describe("a call that was begun and cannot be run since:", () => {
       },
     });
     const first = scriptedModel([{ toolCalls: [{ name: "pay", arguments: { amount: 1 } }] }]);
-    agentOf({ model: first, checkpointer: store.open(), tools: [pay] }).run("go", { threadId: "t" });
+    void agentOf({ model: first, checkpointer: store.open(), tools: [pay] })
+      .run("go", { threadId: "t" })
+      .catch(() => undefined);
     await begun.opened;
     await store.holds(2);
     store.killAll();
@@ -227,7 +231,7 @@ test("settled siblings of a call that was cut off keep their results and do not 
     tools: [work(true)],
     hooks: { afterTool: () => settled.open() },
   });
-  dies.run("go", { threadId: "t" });
+  void dies.run("go", { threadId: "t" }).catch(() => undefined);
   await settled.opened;
   store.killAll();
   const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work(false)] });

@@ -47,7 +47,7 @@ test("with a new prompt, what the last turn left open is settled first and nothi
       },
     },
   });
-  dies.run("go", { threadId: "t" });
+  void dies.run("go", { threadId: "t" }).catch(() => undefined);
   await asked.opened;
   store.killAll();
   await run(store, ["both"], "and this");

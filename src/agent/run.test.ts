@@ -71,7 +71,9 @@ test("a run goes on although nobody listens", async () => {
   const store = new MemoryStore();
   const done = gate();
   const hooks = { afterRun: done.open };
-  agentOf({ model: scriptedModel(["hi"]), checkpointer: store.open(), hooks }).run("hello", { threadId: "t" });
+  void agentOf({ model: scriptedModel(["hi"]), checkpointer: store.open(), hooks })
+    .run("hello", { threadId: "t" })
+    .catch(() => undefined);
   await done.opened;
   expect(await store.lines()).toEqual(["user: hello", "assistant: hi"]);
 });

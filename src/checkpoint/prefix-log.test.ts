@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
+import { testFeatures } from "../../test/feature-sample.ts";
 import { neighboursOf } from "../../test/neighbours-of-a-prefix.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { SqliteLog } from "../backends/sqlite/log.ts";
@@ -11,7 +12,6 @@ import { ReferenceLog } from "../testing/broken-drivers/reference-log.ts";
 import type { Fixture } from "../testing/conformance-case.ts";
 import { FaultyLog } from "../testing/faulty-log.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { testCheckpointer } from "../testing/test-checkpointer.ts";
 import { testThreadLog } from "../testing/test-thread-log.ts";
 import { grow, put, recordAt, threadsOf } from "../testing/thread-log-cases/sample-records.ts";
 import { recordSaying, wordsOf } from "../testing/thread-log-cases/speaking-records.ts";
@@ -71,7 +71,7 @@ for (const prefix of PREFIXES) {
   });
 }
 
-testCheckpointer({
+testFeatures({
   name: "memory behind a prefix",
   test,
   afterAll,

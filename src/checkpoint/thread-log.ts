@@ -3,7 +3,7 @@
  * system. A thread is an append-only log of records at positions 1, 2, 3 …; a
  * driver stores them and knows nothing of agents. Every feature (deltas, history,
  * forks, leases, retention, conflicts) is built once, above, from these few
- * operations. Each operation states the driver's duties; `holdfast/testing`
+ * operations. Each operation states the driver's duties; `holdfast/conformance`
  * proves them.
  *
  * Common duties. A driver reports every failure by throwing what its client

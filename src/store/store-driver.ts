@@ -3,7 +3,7 @@
  * store is a table of items, each under a namespace (a tuple) and a key; a
  * driver moves them and knows nothing of agents. Everything that is a feature
  * (codec, filters' syntax, word splitting, embedders, hybrid ranking, updates,
- * paging) is made once, above. `testStore` of `holdfast/testing` proves the
+ * paging) is made once, above. `testStore` of `holdfast/conformance` proves the
  * duties.
  *
  * Common duties. A driver reports every failure by throwing what its client

@@ -1,7 +1,7 @@
 import { afterAll, describe, test } from "vitest";
 import { manualClock } from "../../src/testing/manual-clock.ts";
-import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
+import { testFeatures } from "../feature-sample.ts";
 import { logOn, servedBehindProxy } from "./behind-proxy.ts";
 import { served, sqliteFolder } from "./served.ts";
 
@@ -25,7 +25,7 @@ describe("HTTP in front of SQLite", () => {
     },
   });
 
-  testCheckpointer({
+  testFeatures({
     name: "http to sqlite",
     test,
     afterAll,

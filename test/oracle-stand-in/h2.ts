@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CACHE, onPath } from "../services/binaries.ts";
+import { CACHE, mayInstall, onPath } from "../services/binaries.ts";
 
 const run = promisify(execFile);
 const VERSION = "2.3.232";
@@ -13,12 +13,14 @@ const PLACE = fileURLToPath(new URL(`h2-${VERSION}/`, CACHE));
 
 /** H2 in its Oracle mode is a second opinion where there is Java; it takes neither PL/SQL nor functions of JSON. */
 export async function canHaveH2(): Promise<boolean> {
-  return (await onPath("java")) !== undefined && (existsSync(PLACE) || (await onPath("mvn")) !== undefined);
+  return (
+    (await onPath("java")) !== undefined && (existsSync(PLACE) || (mayInstall() && (await onPath("mvn")) !== undefined))
+  );
 }
 
 /** Runs statements one after another on an empty database, and tells what each answered: rows, or why it was refused. */
 export async function answersOfH2(statements: readonly string[]): Promise<readonly string[]> {
-  if (!existsSync(PLACE)) await fetchJar();
+  await fetchJar();
   const directory = await mkdtemp(join(tmpdir(), "holdfast-h2-"));
   try {
     const script = join(directory, "script.sql");
@@ -43,7 +45,8 @@ function answersIn(output: string, count: number): readonly string[] {
   return parts.map((part) => /(?:JdbcSQL\w+Exception: .*|-->.*)/.exec(part)?.[0] ?? "done");
 }
 
-async function fetchJar(): Promise<void> {
+export async function fetchJar(): Promise<string> {
+  if (existsSync(PLACE)) return PLACE;
   const cache = fileURLToPath(CACHE);
   await mkdir(cache, { recursive: true });
   const work = await mkdtemp(join(cache, "h2-"));
@@ -57,4 +60,5 @@ async function fetchJar(): Promise<void> {
   } finally {
     await rm(work, { recursive: true });
   }
+  return PLACE;
 }

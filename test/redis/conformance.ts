@@ -5,8 +5,8 @@ import { redisCheckpointer } from "../../src/backends/redis/index.ts";
 import { RedisLog } from "../../src/backends/redis/log.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { RunningTest } from "../../src/testing/register-suite.ts";
-import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
+import { testFeatures } from "../feature-sample.ts";
 import { type ClientKind, clearPrefix, endClient, freshPrefix, makeUser, PATIENT } from "./fixtures.ts";
 
 interface SuiteSample {
@@ -62,7 +62,7 @@ export function testOnRedis(
     },
   });
 
-  testCheckpointer({
+  testFeatures({
     name: `${where} with ${name}`,
     test: sampled,
     afterAll,

@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Cluster, Redis } from "ioredis";
-import { Cluster as OldCluster, Redis as OldRedis } from "ioredis-v5";
 import { createClient, createCluster } from "redis";
-import { createClient as createOldClient, createCluster as createOldCluster } from "redis-v5";
 import { describe, test } from "vitest";
 import type { RedisClient, RedisLibrary } from "../../src/backends/redis/index.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { findRedis, HOW_TO_GET_REDIS } from "../services/redis.ts";
-import { requiredServices } from "../services/services.ts";
+import { isWanted, NOT_WANTED, requiredServices } from "../services/services.ts";
+import { fromWide } from "../wide/installed.ts";
 
 export const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
@@ -45,20 +44,14 @@ export const NODE_REDIS: InstalledKind = {
   makeCluster: (url) => createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }),
 };
 
-/** The lower ends of the ranges in src/backends/registry.ts. */
-export const OLDEST_IOREDIS: ClientKind = {
-  name: "ioredis 5.2.6",
-  make: (url) => new OldRedis(url, { lazyConnect: true }),
-  makeCluster: (url) => new OldCluster([url], { lazyConnect: true, redisOptions: { password: new URL(url).password } }),
-};
+/** The lower ends of the ranges in src/backends/registry.ts, where the packages of test/wide are installed. */
+export const OLDEST_CLIENT_KINDS: readonly ClientKind[] = await fromWide<readonly ClientKind[]>(
+  "oldest-redis.ts",
+  "OLDEST_CLIENT_KINDS",
+  [],
+);
 
-export const OLDEST_NODE_REDIS: ClientKind = {
-  name: "node-redis 5.0.0",
-  make: (url) => createOldClient({ url }),
-  makeCluster: (url) => createOldCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }),
-};
-
-export const CLIENT_KINDS: readonly ClientKind[] = [IOREDIS, NODE_REDIS, OLDEST_IOREDIS, OLDEST_NODE_REDIS];
+export const CLIENT_KINDS: readonly ClientKind[] = [IOREDIS, NODE_REDIS, ...OLDEST_CLIENT_KINDS];
 
 export async function endClient(client: RedisClient): Promise<void> {
   if (!("destroy" in client)) client.disconnect();
@@ -96,6 +89,7 @@ export async function makeUser(admin: Redis, url: string, prefix: string): Promi
 
 /** For suites that kill a server, fill it or change its settings: one that nobody shares. */
 export async function describeWithOwnRedis(title: string, body: () => void | Promise<void>): Promise<void> {
+  if (!isWanted("redis")) return void describe.skip(title, () => test(NOT_WANTED, () => undefined));
   if ((await findRedis()) !== undefined) return void describe(title, body);
   if (requiredServices().includes("redis")) throw new Error(`there is no Redis to start here: ${HOW_TO_GET_REDIS}`);
   describe.skip(title, () => test(`skipped: ${HOW_TO_GET_REDIS}`, () => undefined));

@@ -3,7 +3,7 @@ import { findOldestRedis, HOW_TO_GET_OLDEST_REDIS } from "../services/oldest-red
 import { startRedis } from "../services/redis.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { testOnRedis } from "./conformance.ts";
-import { CLIENT_KINDS, OLDEST_IOREDIS, OLDEST_NODE_REDIS } from "./fixtures.ts";
+import { CLIENT_KINDS, OLDEST_CLIENT_KINDS } from "./fixtures.ts";
 
 /**
  * The conformance suites at the lower ends of what is supported: the oldest
@@ -12,7 +12,7 @@ import { CLIENT_KINDS, OLDEST_IOREDIS, OLDEST_NODE_REDIS } from "./fixtures.ts";
  */
 export async function testRangeEnds(every: number): Promise<void> {
   await describeWithService("redis", (url) => {
-    for (const kind of [OLDEST_IOREDIS, OLDEST_NODE_REDIS]) testOnRedis(kind, url, { every });
+    for (const kind of OLDEST_CLIENT_KINDS) testOnRedis(kind, url, { every });
   });
   const program = await findOldestRedis();
   if (program === undefined) {

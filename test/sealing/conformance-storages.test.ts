@@ -17,8 +17,8 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts";
 import { manualClock } from "../../src/testing/manual-clock.ts";
-import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
+import { testFeatures } from "../feature-sample.ts";
 import { clearPrefix, freshPrefix, PATIENT } from "../redis/fixtures.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -45,7 +45,7 @@ describe("on SQLite", () => {
         return { subject: open(), reopen: async () => open() };
       },
     });
-    testCheckpointer({
+    testFeatures({
       name,
       test,
       afterAll,
@@ -69,7 +69,7 @@ testThreadLog({
   },
 });
 
-testCheckpointer({
+testFeatures({
   name: "memory with every optional method, sealed except the index",
   test,
   afterAll,
@@ -93,7 +93,7 @@ await describeWithService("postgres", (url) => {
       return { subject: open(), reopen: async () => open() };
     },
   });
-  testCheckpointer({
+  testFeatures({
     name: "postgres, sealed",
     test,
     afterAll,
@@ -122,7 +122,7 @@ await describeWithService("redis", (url) => {
       return { subject: await open(), reopen: open, cleanup: () => clearPrefix(client, prefix) };
     },
   });
-  testCheckpointer({
+  testFeatures({
     name: "redis, sealed",
     test,
     afterAll,

@@ -6,6 +6,12 @@ import type { SystemUser } from "./server-process.ts";
 /** Where nothing of ours but what can be made again lies; git does not see it. */
 export const CACHE: URL = new URL("../../.cache/", import.meta.url);
 
+/**
+ * Tests never install: what is not here is got by `npm run services:install`, which sets this, and by the commands that
+ * a person starts to have a server.
+ */
+export const mayInstall = (): boolean => process.env["HOLDFAST_INSTALL"] === "1";
+
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
 /** The first of these programs that PATH leads to. */

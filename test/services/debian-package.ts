@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CACHE, isExecutable, isRoot, onPath } from "./binaries.ts";
+import { CACHE, isExecutable, isRoot, mayInstall, onPath } from "./binaries.ts";
 
 const run = promisify(execFile);
 
@@ -19,7 +19,7 @@ export interface DebianPackage {
 /** Whether it is unpacked, or can be. */
 export async function canUnpack({ name, program }: DebianPackage): Promise<boolean> {
   if (await isExecutable(join(placeOf(name), program))) return true;
-  return isRoot() && (await onPath("apt-get")) !== undefined;
+  return mayInstall() && isRoot() && (await onPath("apt-get")) !== undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
 import type { TestServer } from "./server-process.ts";
-import { isServiceName, requiredServices, SERVICES, type ServiceName } from "./services.ts";
+import { isServiceName, isWanted, NOT_WANTED, requiredServices, SERVICES, type ServiceName } from "./services.ts";
 
 /** Where a service is, or what keeps it from being there. */
 export type ServiceAnswer = { readonly url: string } | { readonly missing: string };
@@ -41,6 +41,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 async function provide(name: ServiceName, started: Promise<TestServer>[]): Promise<ServiceAnswer> {
   const { variable, howToGet, isHere, start } = SERVICES[name];
+  if (!isWanted(name)) return { missing: NOT_WANTED };
   const url = process.env[variable];
   if (url !== undefined && url !== "") return { url };
   if (await isHere()) {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CACHE, isExecutable, onPath } from "./binaries.ts";
+import { CACHE, isExecutable, mayInstall, onPath } from "./binaries.ts";
 
 const run = promisify(execFile);
 
@@ -17,9 +17,9 @@ export interface GoProgram {
 
 const placeOf = ({ name }: GoProgram): string => fileURLToPath(new URL(`${name}/`, CACHE));
 
-/** Whether it is built already, or can be. Looks; builds nothing. */
+/** Whether it is built already, or can be and may be. Looks; builds nothing. */
 export const canHaveGoProgram = async (program: GoProgram): Promise<boolean> =>
-  (await isExecutable(join(placeOf(program), program.name))) || (await onPath("go")) !== undefined;
+  (await isExecutable(join(placeOf(program), program.name))) || (mayInstall() && (await onPath("go")) !== undefined);
 
 /** The program in the cache folder. Built whole or not at all: of two that build at once, the later one's work is thrown away. */
 export async function goProgram(program: GoProgram): Promise<string> {

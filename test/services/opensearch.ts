@@ -5,7 +5,7 @@ import { canHaveOpensearch, opensearchJars } from "./opensearch-jars.ts";
 import { freePortAmong, serverFolder, startServer, type TestServer } from "./server-process.ts";
 
 export const HOW_TO_GET_OPENSEARCH =
-  "set HOLDFAST_TEST_OPENSEARCH_URL, or put java (17 or later) and mvn on PATH (apt-get install openjdk-17-jre-headless maven)";
+  "npm run services:install opensearch (Java 17 and Maven), or set HOLDFAST_TEST_OPENSEARCH_URL";
 
 /** A node of one's own: a cluster of one, which syncs every write, as OpenSearch does unless told otherwise. */
 export async function startOpensearch(): Promise<TestServer> {

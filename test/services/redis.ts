@@ -15,7 +15,7 @@ export interface RedisOptions {
 }
 
 export const HOW_TO_GET_REDIS =
-  "set HOLDFAST_TEST_REDIS_URL, put redis-server or valkey-server on PATH (apt-get install redis-server), or run as root on Debian";
+  "npm run services:install redis (Debian, as root), put redis-server or valkey-server on PATH, or set HOLDFAST_TEST_REDIS_URL";
 
 export interface RedisProgram {
   readonly program: string;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { canHaveGoProgram, type GoProgram, goProgram } from "./go-programs.ts";
 import { freePort, serverFolder, startServer, type TestServer } from "./server-process.ts";
 
-export const HOW_TO_GET_S3 = "set HOLDFAST_TEST_S3_URL, or have Go 1.24 or newer, which builds a server in a minute";
+export const HOW_TO_GET_S3 =
+  "npm run services:install s3 (Go 1.24 or newer builds it in a minute), or set HOLDFAST_TEST_S3_URL";
 
 /** A gateway that speaks S3's protocol and keeps objects in a folder. */
 const VERSITYGW: GoProgram = { name: "versitygw", source: "github.com/versity/versitygw/cmd/versitygw@v1.8.0" };
@@ -13,6 +14,7 @@ const VERSITYGW: GoProgram = { name: "versitygw", source: "github.com/versity/ve
 const MINIO: GoProgram = { name: "minio", source: "github.com/minio/minio@latest" };
 
 export const canHaveS3 = (): Promise<boolean> => canHaveGoProgram(VERSITYGW);
+export const buildS3 = (): Promise<string> => goProgram(VERSITYGW);
 export const canHaveMinio = (): Promise<boolean> => canHaveGoProgram(MINIO);
 
 export const TEST_BUCKET = "threads";

@@ -55,6 +55,16 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
 
 export const isServiceName = (name: string): name is ServiceName => Object.hasOwn(SERVICES, name);
 
+/** Which servers this run may use: `npm test` has PostgreSQL from its npm package at most, the other tiers what is named or all. */
+export function isWanted(name: ServiceName): boolean {
+  if (process.env["HOLDFAST_TIER"] === "fast") return name === "postgres";
+  const names = process.env["HOLDFAST_TEST_SERVICES"] ?? "";
+  return names === "" || names.split(",").includes(name);
+}
+
+/** Why a suite is not run although its server may be here. */
+export const NOT_WANTED = "left to npm run test:servers";
+
 /** What else may be required: no server, and looked for by the suites that need it. */
 const PROGRAMS: readonly string[] = ["chromium"];
 

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, inject, test } from "vitest";
 import type { ServiceAnswer } from "./desk.ts";
-import { requiredServices, type ServiceName } from "./services.ts";
+import { isWanted, requiredServices, type ServiceName } from "./services.ts";
 
 /**
  * `describe` for suites that need a real server:
@@ -20,7 +20,7 @@ export async function describeWithService(
 ): Promise<void> {
   const answer = await askFor(name);
   if ("url" in answer) return void describe(name, () => body(answer.url));
-  if (requiredServices().includes(name)) {
+  if (isWanted(name) && requiredServices().includes(name)) {
     throw new Error(`HOLDFAST_TEST_REQUIRE asks for ${name}, and there is none: ${answer.missing}`);
   }
   describe.skip(name, () => test(`skipped: ${answer.missing}`, () => undefined));

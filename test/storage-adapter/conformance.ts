@@ -3,9 +3,9 @@ import { StorageBackendAdapter } from "../../src/checkpoint/storage-adapter/adap
 import type { DictStorage } from "../../src/checkpoint/storage-adapter/dict-storage.ts";
 import { DictLog } from "../../src/checkpoint/storage-adapter/log.ts";
 import { manualClock } from "../../src/testing/manual-clock.ts";
-import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { type CompleteStorage, JsonFileStorage, observed, ReorderingStorage, without } from "../dict-storages.ts";
+import { testFeatures } from "../feature-sample.ts";
 
 /** A storage that can be opened again and again on the same contents, and that can be made to fail. */
 export interface Contents {
@@ -58,7 +58,7 @@ export function testDictLog(name: string, make: () => Promise<Contents>): void {
 }
 
 export function testAdapter(name: string, make: () => Promise<Contents>): void {
-  testCheckpointer({
+  testFeatures({
     name,
     test,
     afterAll,

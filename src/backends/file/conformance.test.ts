@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
+import { testFeatures } from "../../../test/feature-sample.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
-import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { FileCheckpointer } from "./index.ts";
 import { FileLog } from "./log.ts";
@@ -22,7 +22,7 @@ testThreadLog({
   },
 });
 
-testCheckpointer({
+testFeatures({
   name: "file",
   test,
   afterAll,

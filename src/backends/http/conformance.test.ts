@@ -1,8 +1,8 @@
 import { afterAll, describe, test } from "vitest";
+import { testFeatures } from "../../../test/feature-sample.ts";
 import { logOn, servedBehindProxy } from "../../../test/http/behind-proxy.ts";
 import { served } from "../../../test/http/served.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
-import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { MemoryLog } from "../memory/log.ts";
 
@@ -21,7 +21,7 @@ describe("HTTP in front of memory", () => {
     },
   });
 
-  testCheckpointer({
+  testFeatures({
     name: "http to memory",
     test,
     afterAll,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, test } from "vitest";
+import { testFeatures } from "../../../test/feature-sample.ts";
 import { bucketOfTests, type TestBucket } from "../../../test/oci-stand-in/test-bucket.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
-import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { OCIBucketBackend } from "./index.ts";
 
@@ -24,7 +24,7 @@ testThreadLog({
   },
 });
 
-testCheckpointer({
+testFeatures({
   name: "oci",
   test,
   afterAll,

@@ -1,9 +1,9 @@
 import { afterAll, test } from "vitest";
+import { testFeatures } from "../../../test/feature-sample.ts";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import { opensearchCheckpointer } from "./index.ts";
@@ -30,7 +30,7 @@ await describeWithService("opensearch", (url) => {
     },
   });
 
-  testCheckpointer({
+  testFeatures({
     name: "opensearch",
     test,
     afterAll,

@@ -1,9 +1,9 @@
 import { afterAll, test } from "vitest";
+import { testFeatures } from "../../../test/feature-sample.ts";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { postgresqlCheckpointer } from "./index.ts";
@@ -26,7 +26,7 @@ await describeWithService("postgres", (url) => {
   });
 
   // No clock: the server's clock decides about expiry, and a test cannot move it.
-  testCheckpointer({
+  testFeatures({
     name: "postgres",
     test,
     afterAll,

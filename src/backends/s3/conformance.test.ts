@@ -1,9 +1,9 @@
 import { afterAll, test } from "vitest";
+import { testFeatures } from "../../../test/feature-sample.ts";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { s3Place } from "../../../test/s3/test-bucket.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
-import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { S3BucketCheckpointer } from "./index.ts";
 import { S3Log } from "./log.ts";
@@ -25,7 +25,7 @@ await describeWithService("s3", async (url) => {
     },
   });
 
-  testCheckpointer({
+  testFeatures({
     name: "s3",
     test,
     afterAll,

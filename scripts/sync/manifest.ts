@@ -1,0 +1,45 @@
+/** What package.json says about the source: its entry points and the optional client packages. */
+import { LANGCHAIN_CORE_RANGE, LANGGRAPH_RANGE } from "../../src/adapters/langgraph/peers.ts";
+import { BACKENDS } from "../../src/backends/registry.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import type { SyncedPart } from "./part.ts";
+
+/** What is used when it is installed and belongs to no shelf: by the adapters and the agent's traces. */
+const OTHER_PEERS = {
+  "@langchain/core": LANGCHAIN_CORE_RANGE,
+  "@langchain/langgraph-checkpoint": LANGGRAPH_RANGE,
+  "@opentelemetry/api": "^1.9",
+};
+
+const entry = (path: string): object => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` });
+
+function synced(manifest: Record<string, unknown>): Record<string, unknown> {
+  const names = Object.keys(BACKENDS);
+  const exports = {
+    ".": entry("index"),
+    ...Object.fromEntries(names.map((name) => [`./${name}`, entry(`backends/${name}/index`)])),
+    "./driver": entry("for-drivers"),
+    "./langgraph": {
+      types: "./dist/adapters/langgraph/index.d.ts",
+      // Bundlers and `require` cannot wait while a module is loaded.
+      module: "./dist/adapters/langgraph/index.js",
+      require: "./dist/adapters/langgraph/index.js",
+      default: "./dist/adapters/langgraph/on-node.js",
+    },
+    "./server": entry("server/index"),
+    "./testing": entry("testing/index"),
+    "./conformance": entry("testing/conformance"),
+    "./package.json": "./package.json",
+  };
+  const shelves = [...Object.values(BACKENDS), ...Object.values(PROVIDERS)];
+  const peers = Object.assign({ ...OTHER_PEERS }, ...shelves.map((entry) => entry.peers)) as Record<string, string>;
+  const peerDependencies = Object.fromEntries(Object.entries(peers).sort());
+  const optional = Object.keys(peerDependencies).map((name) => [name, { optional: true }]);
+  return { ...manifest, exports, peerDependencies, peerDependenciesMeta: Object.fromEntries(optional) };
+}
+
+export const MANIFEST: SyncedPart = {
+  path: "package.json",
+  source: "the registries in src",
+  write: (text) => `${JSON.stringify(synced(JSON.parse(text) as Record<string, unknown>), null, 2)}\n`,
+};

@@ -1,0 +1,85 @@
+/**
+ * Which tests belong to which command. What is not named here belongs to `npm test`: three minutes on two quiet cores,
+ * on a machine with Node and npm alone. A file may be of several tiers: one that compares storages runs on the embedded
+ * ones in `npm test` and on real servers in `npm run test:servers`.
+ */
+
+/** Only with real servers, or with a stand-in that a server answers for. */
+const SERVERS_ONLY: readonly string[] = [
+  "src/backends/{opensearch,oracle,redis,s3}/*.test.ts",
+  "src/backends/postgres/!(conformance|store|postgres).test.ts",
+  "test/http/{cross-tenant,item-tenants-apart}.test.ts",
+  "test/langgraph/validation-{postgres,redis}.test.ts",
+  "test/memory/on-every-store.test.ts",
+  "test/network/*.test.ts",
+  "test/oracle-stand-in/stand-in*.test.ts",
+  "test/processes/{killed-group,migrating}.test.ts",
+  "test/saver/{far,postgres,redis}.test.ts",
+  "test/sealing/tampering-services.test.ts",
+  "test/session/{erasing-services,files-of-servers}.test.ts",
+  "test/store/{clocks,recall}.test.ts",
+];
+
+/** In `npm test` on what is embedded, and once more with the servers. */
+const ALSO_WITH_SERVERS: readonly string[] = [
+  "src/backends/postgres/{conformance,store,postgres}.test.ts",
+  "src/cli/migrate.test.ts",
+  "test/crash/live-callers.test.ts",
+  "test/session/{erasing,holds,racing-holds,racing-item-holds,racing-key-holds,sessions,user-store}.test.ts",
+  "test/store/{known-defects,processes,read-access}.test.ts",
+];
+
+/** Second clients and layouts, other people's packages, a browser, the equipment of the tests itself, kills in series. */
+const WIDE: readonly string[] = [
+  "test/wide/*.test.ts",
+  "test/examples.test.ts",
+  "test/services/*.test.ts",
+  "test/soak/*.test.ts",
+  // A layer or a layout over a storage whose driver is proved already.
+  "src/backends/file/{several-steps,two-at-once,conformance-folding}.test.ts",
+  "src/backends/*/conformance-read-access.test.ts",
+  "src/backends/oci/*.test.ts",
+  "src/checkpoint/storage-adapter/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
+  "src/checkpoint/bucket-log/cost.test.ts",
+  "test/object-store-requests.test.ts",
+  "test/http/{conformance-items,conformance-sqlite,conformance-tenant,hostile-transport}.test.ts",
+  "test/sealing/{conformance,conformance-storages,conformance-stores,killed}.test.ts",
+  "test/saver/{file,sealed,random-operations}.test.ts",
+  // That the suites find what is broken.
+  "src/testing/broken-*.test.ts",
+  "src/cli/doctor-broken-drivers.test.ts",
+  "test/oracle-stand-in/second-opinion.test.ts",
+  // Processes that are killed again and again; `npm test` has one sample a storage.
+  "test/crash/{live-callers,rival-agents}.test.ts",
+  "test/processes/{killed-graph,killed-copies}.test.ts",
+];
+
+/** Why a file needs a process of its own; all others of `npm test` share two, which load the sources once. */
+export const OWN_PROCESS: Readonly<Record<string, string>> = {
+  "src/backends/file/{segments,steps,syncing,thread-walk,several-steps,two-at-once}.test.ts":
+    "they put their own node:fs under the driver, which has to be loaded after it",
+};
+
+export type Tier = "fast" | "servers" | "wide" | "matrix";
+
+const EVERYTHING: readonly string[] = ["src/**/*.test.ts", "test/**/*.test.ts"];
+
+export const FILES: Readonly<
+  Record<Tier, { readonly include: readonly string[]; readonly exclude: readonly string[] }>
+> = {
+  fast: { include: EVERYTHING, exclude: [...SERVERS_ONLY, ...WIDE] },
+  servers: { include: [...SERVERS_ONLY, ...ALSO_WITH_SERVERS], exclude: WIDE },
+  wide: { include: WIDE, exclude: [] },
+  matrix: { include: EVERYTHING, exclude: [] },
+};
+
+/** What each command leaves to the others: its last line. */
+export const LEFT_OUT: Readonly<Record<Tier, string>> = {
+  fast: "Not in npm test: real servers (npm run test:servers); second clients, a browser, broken drivers, kills in series (npm run test:wide); all of it: npm run test:all",
+  servers:
+    "Not in npm run test:servers: what needs no server (npm test), second clients, a browser, broken drivers (npm run test:wide)",
+  wide: "Not in npm run test:wide: what needs nothing (npm test), real servers (npm run test:servers); every feature on every backend: npm run test:matrix",
+  matrix: "Not in npm run test:matrix: campaigns (npm run test:crash, npm run test:chaos)",
+};
+
+export const isTier = (word: string): word is Tier => Object.hasOwn(LEFT_OUT, word);
