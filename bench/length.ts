@@ -134,7 +134,7 @@ async function emptyReadOf(checkpointer: Checkpointer, threadId: string): Promis
   const log = contextOf(checkpointer)?.log;
   const tail = await log?.tail(threadId);
   if (log === undefined || tail === undefined) throw new Error(`${threadId} is not there`);
-  const newerThan = { generation: tail.generation, seq: tail.entry.seq };
+  const newerThan = { generation: tail.generation, seq: tail.entry.seq, writeId: tail.entry.writeId };
   return () => log.readTail(threadId, { newerThan });
 }
 

@@ -21,7 +21,8 @@ class DumpingLog extends MemoryLog {
   override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     const outcome = await super.append(threadId, request);
     if (!outcome.appended) return outcome;
-    const { generation, record, replace = [], drop = [], dropBelow = 0 } = request;
+    const { generation } = request.expected;
+    const { record, replace = [], drop = [], dropBelow = 0 } = request;
     const thread = this.threads.get(threadId) ?? { generation, records: new Map<number, LogRecord>() };
     for (const seq of thread.records.keys()) {
       if (seq < dropBelow || drop.includes(seq)) thread.records.delete(seq);

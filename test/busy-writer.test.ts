@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MemoryLog } from "../src/backends/memory/log.ts";
+import { placeOfTail } from "../src/checkpoint/append-rules.ts";
 import { uncheckedHead } from "../src/checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { sealMark } from "../src/checkpoint/record.ts";
@@ -119,7 +120,7 @@ class CrowdedLog extends MemoryLog {
       const { seq, base, head } = tail.entry;
       const parts = { seq: seq + 1, base, head, writeId: `rival ${seq}` };
       const record = sealMark("edit", parts, 0, undefined);
-      await super.append(threadId, { generation: tail.generation, expected: seq, record, drop: seq > 5 ? [seq] : [] });
+      await super.append(threadId, { expected: placeOfTail(tail), record, drop: seq > 5 ? [seq] : [] });
     }
     return super.append(threadId, request);
   }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../src/backends/memory/log.ts";
+import { beginningOf, placeOfTail } from "../src/checkpoint/append-rules.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { openHeader } from "../src/checkpoint/record.ts";
 import type { LogRecord } from "../src/checkpoint/thread-log.ts";
@@ -145,6 +146,7 @@ async function seeded(): Promise<MemoryLog> {
   const log = new MemoryLog();
   const present = new Map(records.map((record) => [record.seq, record]));
   const gaps: number[] = [];
+  let expected = beginningOf(generation);
   for (let seq = 1; seq <= records.at(-1)!.seq; seq++) {
     const { body = "{}", ...rest } = present.get(seq) ?? {
       seq,
@@ -155,7 +157,8 @@ async function seeded(): Promise<MemoryLog> {
     };
     const absent = { checkpointId: undefined, metadata: undefined, words: undefined };
     const record = { ...absent, ...rest, body: new Uint8Array(Buffer.from(body)) };
-    const outcome = await log.append(threadId, { generation, expected: seq - 1, record, drop: gaps.splice(0) });
+    const outcome = await log.append(threadId, { expected, record, drop: gaps.splice(0) });
+    expected = placeOfTail({ generation, entry: record });
     expect(outcome.appended).toBe(true);
     if (!present.has(seq)) gaps.push(seq);
   }

@@ -4,7 +4,7 @@ import { OciLog } from "../src/backends/oci/log.ts";
 import { S3Bucket } from "../src/backends/s3/bucket.ts";
 import { S3Log } from "../src/backends/s3/log.ts";
 import type { ThreadLog } from "../src/checkpoint/thread-log.ts";
-import { recordAt } from "../src/testing/thread-log-cases/sample-records.ts";
+import { placeAt, recordAt } from "../src/testing/thread-log-cases/sample-records.ts";
 import { OciStandIn } from "./oci-stand-in/stand-in.ts";
 import { logOptions, placeOn } from "./oci-stand-in/test-bucket.ts";
 import { s3Place } from "./s3/test-bucket.ts";
@@ -20,7 +20,7 @@ async function grow(log: ThreadLog, from: number, to: number): Promise<void> {
       recordAt(seq + at, { body }),
     );
     if (record === undefined) throw new Error("a batch without a record");
-    expect(await log.append("t", { generation: "g", expected: seq - 1, record, more })).toEqual({ appended: true });
+    expect(await log.append("t", { expected: placeAt(seq - 1, "g"), record, more })).toEqual({ appended: true });
   }
 }
 

@@ -73,8 +73,8 @@ function read(statements: Statements, id: string): Original {
 }
 
 function copy(statements: Statements, { thread, words }: Original, target: string): void {
-  const { tail, head, thread_no: from } = thread;
-  const made = createThread(statements, target, { generation: randomUUID(), tail, head });
+  const { tail, tail_write_id, head, thread_no: from } = thread;
+  const made = createThread(statements, target, { generation: randomUUID(), tail, tail_write_id, head });
   if (made === undefined) throw new Error(`${target} is there already`);
   const shift = startOf(made.thread_no) - startOf(from);
   statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));

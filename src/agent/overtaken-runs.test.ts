@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
+import { placeOfTail } from "../checkpoint/append-rules.ts";
 import { openHeader, sealMark } from "../checkpoint/record.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
@@ -39,7 +40,7 @@ test("a run that nobody overtakes and that is refused all the same says why", as
   const tail = (await store.log.tail("t"))!;
   const place = { seq: 2, writeId: "w", base: tail.entry.base, head: tail.entry.head };
   const record = sealMark("lease", place, 1, { moved });
-  await store.log.append("t", { generation: tail.generation, expected: 1, record });
+  await store.log.append("t", { expected: placeOfTail(tail), record });
   const model = scriptedModel(["a", "b"]);
   const failure = await failureOf(() => agentOf({ model, checkpointer }).run("go", { threadId: "t" }));
   expect(failure).toMatchObject({ code: "CONFLICT", message: expect.stringContaining("it was moved to elsewhere") });

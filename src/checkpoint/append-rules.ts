@@ -1,6 +1,14 @@
 import { isId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
-import type { AppendRequest, LogEntry, LogRecord } from "./thread-log.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  KnownPlace,
+  LogChain,
+  LogEntry,
+  LogRecord,
+  ThreadTail,
+} from "./thread-log.ts";
 
 /** About a hundred years. A longer time to live is cut to this, so that every storage can add it to its clock. */
 export const LONGEST_TTL_MS = 3_155_760_000_000;
@@ -20,6 +28,46 @@ export const namesOf = ({ checkpointId, names = [] }: LogEntry): readonly string
 export const carries = (entry: LogEntry, name: string): boolean =>
   entry.checkpointId === name || entry.names?.includes(name) === true;
 
+/** What an append expects that begins a thread. */
+export const beginningOf = (generation: string): KnownPlace => ({ generation, seq: 0, writeId: "" });
+
+export const placeOfTail = ({ generation, entry }: ThreadTail): KnownPlace => ({
+  generation,
+  seq: entry.seq,
+  writeId: entry.writeId,
+});
+
+export const isSamePlace = (one: KnownPlace, other: KnownPlace): boolean =>
+  one.seq === other.seq && one.generation === other.generation && one.writeId === other.writeId;
+
+/** Whether a tail, or that there is none, is what an append or a removal expects. */
+export const isExpected = (tail: ThreadTail | undefined, expected: KnownPlace): boolean =>
+  tail === undefined ? expected.seq === 0 : isSamePlace(placeOfTail(tail), expected);
+
+/**
+ * Whether an append was made: by this call, or by an earlier one whose answer was lost. The record that occupies its
+ * place is its own only if it is that very record. A write id alone does not say so: two clones of one virtual machine
+ * draw the same random numbers. The header holds a checksum of everything else.
+ */
+export const wasAppended = (
+  outcome: AppendOutcome,
+  { record }: Pick<AppendRequest, "record">,
+): outcome is Extract<AppendOutcome, { readonly appended: true }> =>
+  outcome.appended || isSameRecord(outcome.occupant, record);
+
+export const isSameRecord = (entry: LogEntry | undefined, record: LogEntry): boolean =>
+  entry?.seq === record.seq && entry.writeId === record.writeId && entry.header === record.header;
+
+/**
+ * Whether the answer to a `readTail` that was told a place brought only what is newer: the place is in the thread then.
+ * A whole chain begins at its base; if that is above the place, nothing of what was known before is needed for it.
+ */
+export function isNewsOf(place: KnownPlace, { generation, tail, records }: LogChain): boolean {
+  if (generation !== place.generation) return false;
+  const [first] = records;
+  return first === undefined ? isSamePlace(placeOfTail({ generation, entry: tail }), place) : first.seq > place.seq;
+}
+
 /**
  * Refuses an append whose numbers point outside the thread's own history. Every
  * driver calls this before it does anything, and the service calls it on what a
@@ -27,24 +75,29 @@ export const carries = (entry: LogEntry, name: string): boolean =>
  */
 export function assertAppend(request: AppendRequest): void {
   const { expected, record, more = [], replace = [], drop = [], dropBelow, ttlMs } = request;
-  if (!isPosition(expected, 0)) throw outside("expected", expected, "a position, or 0 for no thread");
-  if (record.seq !== expected + 1) throw outside("record.seq", record.seq, `expected + 1, which is ${expected + 1}`);
+  if (!isPosition(expected.seq, 0)) throw outside("expected.seq", expected.seq, "a position, or 0 for no thread");
+  if ((expected.writeId === "") !== (expected.seq === 0)) {
+    throw outside("expected.writeId", JSON.stringify(expected.writeId), "that of the tail, and empty for no thread");
+  }
+  if (record.seq !== expected.seq + 1) {
+    throw outside("record.seq", record.seq, `expected.seq + 1, which is ${expected.seq + 1}`);
+  }
   assertOwn("record", record);
   if (more.length >= MOST_RECORDS) throw outside("more", `${more.length} records`, `fewer than ${MOST_RECORDS}`);
   for (const [index, each] of more.entries()) {
-    const seq = expected + 2 + index;
+    const seq = expected.seq + 2 + index;
     if (each.seq !== seq) throw outside(`more[${index}].seq`, each.seq, `the position behind the one before, ${seq}`);
     assertOwn(`more[${index}]`, each);
   }
-  const earlier = `a position from 1 to ${expected}`;
+  const earlier = `a position from 1 to ${expected.seq}`;
   const taken = new Set<number>();
   for (const each of replace) {
-    if (!isPosition(each.seq, 1, expected)) throw outside("replace[].seq", each.seq, earlier);
+    if (!isPosition(each.seq, 1, expected.seq)) throw outside("replace[].seq", each.seq, earlier);
     assertOwn("replace[]", each);
     taken.add(each.seq);
   }
   for (const seq of drop) {
-    if (!isPosition(seq, 1, expected)) throw outside("drop[]", seq, earlier);
+    if (!isPosition(seq, 1, expected.seq)) throw outside("drop[]", seq, earlier);
     taken.add(seq);
   }
   if (taken.size < replace.length + drop.length) {

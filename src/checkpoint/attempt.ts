@@ -4,6 +4,7 @@ import { withHint } from "../driver/position-hint.ts";
 import { StateError } from "../errors.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import { NO_BYTES, type SealedBytes } from "../state/sealed-bytes.ts";
+import { placeOfTail } from "./append-rules.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { entries } from "./entries.ts";
@@ -132,7 +133,7 @@ export function settled(
   const { chain, schema, thread, bytes, record } = made;
   rememberPosition(context, state, threadId, {
     generation,
-    tail: seq,
+    tail: placeOfTail({ generation, entry }),
     seq,
     checkpointId,
     writeId,

@@ -5,6 +5,7 @@ import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { forAnotherThread, type OpenCallsPolicy, openCallsIn } from "../state/open-calls.ts";
 import { withStanding } from "../state/standing.ts";
+import { beginningOf, placeOfTail, wasAppended } from "./append-rules.ts";
 import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
@@ -75,8 +76,7 @@ async function writeFork(
   }
   const [writeId, checkpointId] = [newId(), withHint(newId(), 1)];
   const request = {
-    generation: writeId,
-    expected: 0,
+    expected: beginningOf(writeId),
     record: sealRecord({
       seq: 1,
       writeId,
@@ -100,7 +100,7 @@ async function writeFork(
     ...(ttlMs !== undefined && { ttlMs }),
   };
   const outcome = await context.call({ operation: "fork", threadId: target }, (log) => log.append(target, request));
-  if (outcome.appended || outcome.occupant?.writeId === writeId) return { checkpointId, generation: writeId, from };
+  if (wasAppended(outcome, request)) return { checkpointId, generation: writeId, from };
   throw targetExists(context, target);
 }
 
@@ -173,7 +173,7 @@ async function settleCopy(context: CheckpointContext, target: string, generation
     const settled = forAnotherThread(state, "settle", { now: context.now(), newKey: newId });
     await saveState(context, settled, target, { metadata: metadataOf(record) });
   } catch (error) {
-    const unchanged = { generation, seq: chain.tail.seq };
+    const unchanged = placeOfTail({ generation, entry: chain.tail });
     await context.call(place, (log) => log.remove(target, unchanged)).catch(() => undefined);
     throw error;
   }

@@ -1,6 +1,7 @@
 import { newId } from "../driver/new-id.ts";
 import { withStanding } from "../state/standing.ts";
 import type { StateFields } from "../state/state-fields.ts";
+import { beginningOf, placeOfTail, wasAppended } from "./append-rules.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { type PlannedFrom, planBody, wordsToAppend } from "./plan-record.ts";
@@ -25,31 +26,31 @@ export async function copyChain(
 ): Promise<{ readonly checkpointId: string; readonly generation: string }> {
   const checkpointId = newId();
   const place = { operation: "fork", threadId: target };
-  let generation = newId();
-  let [tail, first] = [0, 1];
+  let tail = beginningOf(newId());
+  let first = 1;
   const sources = change === undefined ? records : [...records, change];
   const append = async (source: LogRecord | ChangedState, isLast: boolean): Promise<AppendOutcome> => {
     const named = isLast ? checkpointId : undefined;
-    const at = { seq: tail + 1, base: first, forkedFrom, named };
+    const at = { seq: tail.seq + 1, base: first, forkedFrom, named };
     const copy = "after" in source ? changed(context, records, source, at) : copied(context, source, at);
-    const dropBelow = source === records[0] && tail > 0 ? { dropBelow: first } : {};
-    const request = { generation, expected: tail, record: copy, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) };
+    const dropBelow = source === records[0] && tail.seq > 0 ? { dropBelow: first } : {};
+    const request = { expected: tail, record: copy, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) };
     const outcome = await context.call(place, (log) => log.append(target, request));
-    return outcome.appended || outcome.occupant?.writeId !== copy.writeId ? outcome : { appended: true };
+    if (!wasAppended(outcome, request)) return outcome;
+    tail = placeOfTail({ generation: tail.generation, entry: copy });
+    return { appended: true };
   };
   for (const [index, source] of sources.entries()) {
     const isLast = index === sources.length - 1;
     let outcome = await append(source, isLast);
     if (!outcome.appended && index === 0 && outcome.tail?.head === 0 && isStep(outcome.tail)) {
-      generation = outcome.generation ?? generation;
-      tail = outcome.tail.seq;
-      first = tail + 1;
+      tail = placeOfTail({ generation: outcome.generation ?? tail.generation, entry: outcome.tail });
+      first = tail.seq + 1;
       outcome = await append(source, isLast);
     }
     if (!outcome.appended) throw targetExists(context, target);
-    tail++;
   }
-  return { checkpointId, generation };
+  return { checkpointId, generation: tail.generation };
 }
 
 /** The new thread's state, if it differs from that of the records. */

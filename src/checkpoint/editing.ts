@@ -1,6 +1,7 @@
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { Message } from "../state/message.ts";
+import { placeOfTail, wasAppended } from "./append-rules.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
@@ -12,7 +13,7 @@ import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } fr
 import { openHeader, sealMark, sealRecord } from "./record.ts";
 import { isContent, stepsOf } from "./steps.ts";
 import { isGraphs } from "./thread-kind.ts";
-import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadTail } from "./thread-log.ts";
+import type { AppendRequest, KnownPlace, LogChain, LogEntry, LogRecord, ThreadTail } from "./thread-log.ts";
 
 /**
  * Removes checkpoints from the middle or the end of a log. A checkpoint that its
@@ -55,8 +56,7 @@ export async function deleteCheckpoint(
     }
     const { newer, older } = await neighbours(context, threadId, entry);
     if (newer === undefined && older === undefined) {
-      const ifTail = { generation: tail.generation, seq: tail.entry.seq };
-      const removed = await context.call(place, (log) => log.remove(threadId, ifTail));
+      const removed = await context.call(place, (log) => log.remove(threadId, placeOfTail(tail)));
       if (removed !== "moved") return removed === "removed";
       continue;
     }
@@ -201,7 +201,7 @@ export async function appendEdit(
   for (const races = new LostRaces(context, "delete", threadId); ; races.lost()) {
     const request = editRequest(context, current, plan);
     const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
-    if (outcome.appended || outcome.occupant?.writeId === request.record.writeId) return true;
+    if (wasAppended(outcome, request)) return true;
     const { tail: entry, generation } = outcome;
     if (entry === undefined || generation !== current.generation) return false;
     current = { generation, entry };
@@ -220,8 +220,7 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
   const base = head?.after.base ?? Math.max(tail.entry.base, edits.dropBelow ?? 0);
   const parts = { seq, writeId, base, head: head?.after.seq ?? tail.entry.head };
   return {
-    generation: tail.generation,
-    expected: tail.entry.seq,
+    expected: placeOfTail(tail),
     record: sealMark("edit", parts, context.now(), {
       ...thread,
       edits: editsAt(tail) + 1,
@@ -240,9 +239,9 @@ export const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thre
 export const holdsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.holds ?? 0;
 
 /**
- * Whether the records of a plan are unchanged, and no hold was placed on them. If nobody edited the thread since,
- * the tail says so without another call, during which yet another save could
- * land. Otherwise the records say so, since their headers contain checksums.
+ * Whether the records of a plan are unchanged, and no hold was placed on them. The
+ * records say so, since their headers contain checksums: counts of edits may be
+ * the same in a thread that was put back to an older copy and written to since.
  */
 async function stillFits(
   context: CheckpointContext,
@@ -253,13 +252,26 @@ async function stillFits(
   if (head !== undefined && current.entry.head !== head.before.seq) return false;
   // Whoever made the plan asked for holds before that.
   if (holdsAt(current) !== holdsAt(planned)) return false;
-  if (editsAt(current) === editsAt(planned)) return true;
-  // A record without a name cannot be asked for.
-  if (restsOn.some(({ checkpointId }) => checkpointId === undefined)) return false;
+  // A record without a name cannot be asked for, but the tail that it was read with can.
+  if (restsOn.some(({ checkpointId }) => checkpointId === undefined)) {
+    return editsAt(current) === editsAt(planned) && (await holdsPlace(context, threadId, placeOfTail(planned)));
+  }
   const found = await Promise.all(
     restsOn.map(({ checkpointId = "" }) =>
       context.call({ operation: "delete", threadId, checkpointId }, (log) => log.entry(threadId, checkpointId)),
     ),
   );
   return restsOn.every(({ seq, header }, index) => found[index]?.seq === seq && found[index].header === header);
+}
+
+/** Whether the thread, as it is now, went on from this record. */
+async function holdsPlace(
+  context: CheckpointContext,
+  threadId: string,
+  { seq, writeId }: KnownPlace,
+): Promise<boolean> {
+  const place = { operation: "delete", threadId };
+  const found = await context.call(place, (log) => log.readRecords(threadId, { before: seq + 1, limit: 1 }));
+  const record = found?.records.at(-1);
+  return record?.seq === seq && record.writeId === writeId;
 }

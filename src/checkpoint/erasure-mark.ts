@@ -1,6 +1,7 @@
 import { StateError } from "../errors.ts";
 import { isPlainObject } from "../state/immutable.ts";
 import { HOLDS } from "../state/legal-hold.ts";
+import { placeOfTail } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { type HeldOff, isHeldOff } from "./holding-off.ts";
 import { LostRaces } from "./lost-races.ts";
@@ -99,8 +100,7 @@ async function removeCopy(
   for (const races = new LostRaces(context, place.operation, threadId); ; races.lost()) {
     const tail = await context.call(place, (log) => log.tail(threadId));
     if (tail?.generation !== generation) return;
-    const ifTail = { generation, seq: tail.entry.seq };
-    if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return;
+    if ((await context.call(place, (log) => log.remove(threadId, placeOfTail(tail)))) !== "moved") return;
   }
 }
 

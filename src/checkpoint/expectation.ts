@@ -1,6 +1,7 @@
+import { placeOfTail } from "./append-rules.ts";
 import type { Position } from "./position.ts";
 import { openHeader, type ThreadFacts } from "./record.ts";
-import type { LogEntry } from "./thread-log.ts";
+import type { KnownPlace, LogEntry } from "./thread-log.ts";
 
 /**
  * What a writer believes to be the newest checkpoint, and the tail it builds on.
@@ -8,9 +9,11 @@ import type { LogEntry } from "./thread-log.ts";
  */
 export interface Expectation {
   readonly generation: string;
-  readonly tail: number;
+  readonly tail: KnownPlace;
   /** 0 if there is no checkpoint yet. */
   readonly head: number;
+  /** The head's write; `undefined` where there is no checkpoint, or where the tail alone was read and is not the head. */
+  readonly headWriteId: string | undefined;
   readonly headId: string | null;
   readonly thread: ThreadFacts | undefined;
 }
@@ -19,14 +22,16 @@ export const expectationOf = (position: Position): Expectation => ({
   generation: position.generation,
   tail: position.tail,
   head: position.seq,
+  headWriteId: position.writeId,
   headId: position.checkpointId,
   thread: position.thread,
 });
 
 export const expectationAt = (generation: string, tail: LogEntry, head: LogEntry | undefined): Expectation => ({
   generation,
-  tail: tail.seq,
+  tail: placeOfTail({ generation, entry: tail }),
   head: tail.head,
+  headWriteId: head?.writeId,
   headId: head?.checkpointId ?? null,
   thread: openHeader(tail).thread,
 });
@@ -34,5 +39,6 @@ export const expectationAt = (generation: string, tail: LogEntry, head: LogEntry
 /** The checkpoint that a delta may build on: the head itself. */
 export function buildableOn(position: Position | undefined, expected: Expectation | undefined): Position | undefined {
   if (position === undefined || expected === undefined) return undefined;
-  return position.generation === expected.generation && position.seq === expected.head ? position : undefined;
+  const isHead = position.seq === expected.head && position.writeId === expected.headWriteId;
+  return isHead && position.generation === expected.generation ? position : undefined;
 }

@@ -6,6 +6,7 @@ import { type HeldLease, holdLease } from "../../test/held-lease.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
+import { placeOfTail } from "./append-rules.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { sealMark } from "./record.ts";
 
@@ -151,7 +152,7 @@ test("a thread that was moved to another store is refused with where it is, and 
   await checkpointer.save(said("hello"), "t");
   const moved = { to: "postgres://elsewhere/app", at: START };
   const record = sealMark("edit", { seq: 2, writeId: "move", base: 1, head: 1 }, START, { moved });
-  await log.append("t", { generation: (await log.tail("t"))?.generation ?? "", expected: 1, record });
+  await log.append("t", { expected: placeOfTail((await log.tail("t"))!), record });
   const loaded = await checkpointer.load("t");
   expect(loaded?.messages).toHaveLength(1);
   const failure = await failureOf(() => checkpointer.save(loaded!.withMessage(userMessage("more")), "t"));

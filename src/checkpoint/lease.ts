@@ -2,7 +2,7 @@ import { assertOwner } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
-import { LONGEST_TTL_MS } from "./append-rules.ts";
+import { beginningOf, LONGEST_TTL_MS, placeOfTail, wasAppended } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState, ownedByDead } from "./lease-rules.ts";
 import { LostRaces } from "./lost-races.ts";
@@ -137,7 +137,7 @@ function keepRenewed(
 async function release(context: CheckpointContext, lease: Lease): Promise<void> {
   const tail = await readTail(context, lease.threadId);
   if (tail !== undefined && tail.entry.head === 0 && holds(tail, lease)) {
-    const ifTail = { generation: tail.generation, seq: tail.entry.seq };
+    const ifTail = placeOfTail(tail);
     const place = { operation: "release", threadId: lease.threadId };
     const removed = await context.call(place, (log) => log.remove(lease.threadId, ifTail));
     if (removed !== "moved") return;
@@ -171,19 +171,19 @@ async function appendLease(
   next: (generation: string) => LeaseState,
 ): Promise<LeaseOutcome> {
   const writeId = newId();
-  const generation = tail?.generation ?? writeId;
-  const seq = (tail?.entry.seq ?? 0) + 1;
+  const expected = tail === undefined ? beginningOf(writeId) : placeOfTail(tail);
+  const { generation } = expected;
+  const seq = expected.seq + 1;
   const base = tail === undefined || tail.entry.head === 0 ? seq : tail.entry.base;
   const facts = { ...(tail && openHeader(tail.entry).thread), lease: next(generation) };
   const record = sealMark("lease", { seq, writeId, base, head: tail?.entry.head ?? 0 }, context.now(), facts);
   const request: AppendRequest = {
-    generation,
-    expected: tail?.entry.seq ?? 0,
+    expected,
     record,
     ...(tail !== undefined && openHeader(tail.entry).kind === "lease" && { drop: [tail.entry.seq] }),
   };
   const outcome = await context.call({ operation: "lease", threadId }, (log) => log.append(threadId, request));
-  if (outcome.appended || outcome.occupant?.writeId === writeId) return { appended: true };
+  if (wasAppended(outcome, request)) return { appended: true };
   const { tail: entry, generation: found } = outcome;
   return { appended: false, tail: entry && found !== undefined ? { generation: found, entry } : undefined };
 }

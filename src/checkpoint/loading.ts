@@ -4,11 +4,12 @@ import { AgentState, stateHolding } from "../state/agent-state.ts";
 import { type HeldFields, wholeFields } from "../state/held-fields.ts";
 import { NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
 import { migrateFields } from "../state/state-schema.ts";
+import { isNewsOf, isSamePlace, placeOfTail } from "./append-rules.ts";
 import { headOf, type RebuiltCheckpoint, rebuild, rebuildOn } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { type Position, rememberPosition } from "./position.ts";
 import { openHeader } from "./record.ts";
-import type { LogChain } from "./thread-log.ts";
+import type { KnownPlace, LogChain } from "./thread-log.ts";
 import type { WarmThread } from "./warm-threads.ts";
 
 type Place = CallPlace & { readonly threadId: string };
@@ -30,8 +31,8 @@ export async function loadNewest(context: CheckpointContext, place: Place): Prom
   const { threadId } = place;
   const known = context.warm.get(threadId);
   if (known !== undefined) {
-    const { generation, tail } = known.position;
-    const newerThan = { generation, seq: tail };
+    // Of its own checkpoint: a mark behind it, such as a lease's, goes when the next one comes.
+    const newerThan = placeOfCheckpoint(known.position);
     const news = await context.call(place, (log) => log.readTail(threadId, { newerThan }));
     if (news === undefined) return forgotten(context, threadId);
     try {
@@ -50,6 +51,8 @@ export async function loadNewest(context: CheckpointContext, place: Place): Prom
   });
 }
 
+const placeOfCheckpoint = ({ generation, seq, writeId }: Position): KnownPlace => ({ generation, seq, writeId });
+
 function forgotten(context: CheckpointContext, threadId: string): undefined {
   context.warm.forget(threadId);
   return undefined;
@@ -58,7 +61,7 @@ function forgotten(context: CheckpointContext, threadId: string): undefined {
 /**
  * The newest state, made from the known one and the records behind it;
  * `undefined` if that is not possible and the whole thread must be read. Nothing
- * old has changed while the generation and the count of edits are the same.
+ * old has changed while the known checkpoint is in the thread and the count of edits is the same.
  */
 function caughtUp(
   context: CheckpointContext,
@@ -67,17 +70,22 @@ function caughtUp(
   news: LogChain,
 ): AgentState | undefined {
   const { position } = known;
-  if (news.generation !== position.generation || news.tail.seq < position.tail) return undefined;
-  if (news.tail.seq === position.tail) return newestState(context, threadId, known);
-  if ((news.records[0]?.seq ?? 0) <= position.tail) return undefined;
+  const place = placeOfCheckpoint(position);
+  if (!isNewsOf(place, news)) return undefined;
+  if (news.records.length === 0 && isSamePlace(position.tail, place)) return newestState(context, threadId, known);
   const { thread } = openHeader(news.tail);
   if ((thread?.edits ?? 0) !== (position.thread?.edits ?? 0)) return undefined;
+  // What was behind it, such as the mark of a lease, was lost with a storage that went back.
+  if (news.records.length === 0) {
+    return newestState(context, threadId, { ...known, position: { ...position, tail: place, thread } });
+  }
   try {
     const head = headOf(news);
     if (head === position.seq) {
-      return newestState(context, threadId, { ...known, position: { ...position, tail: news.tail.seq, thread } });
+      const tail = placeOfTail({ generation: news.generation, entry: news.tail });
+      return newestState(context, threadId, { ...known, position: { ...position, tail, thread } });
     }
-    if (head <= position.tail) return undefined;
+    if (head <= position.seq) return undefined;
     const rebuilt = rebuildOn({ seq: position.seq, fields: position.stored }, news, head);
     return newestState(context, threadId, threadAt(context, news, rebuilt));
   } catch (error) {
@@ -97,10 +105,11 @@ function threadAt(
   { record, header, fields, bytes }: RebuiltCheckpoint<HeldFields>,
 ): WarmThread {
   const { seq, writeId, base, checkpointId = "" } = record;
+  const { generation } = chain;
   const position: Position = {
-    generation: chain.generation,
+    generation,
     // A past state claims no more than it knows: its save must meet whatever came after it.
-    tail: seq === chain.tail.head ? chain.tail.seq : seq,
+    tail: placeOfTail({ generation, entry: seq === chain.tail.head ? chain.tail : record }),
     seq,
     writeId,
     checkpointId,

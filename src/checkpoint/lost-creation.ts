@@ -15,11 +15,11 @@ import type { AppendRequest } from "./thread-log.ts";
 export async function creationSeen(
   { log }: CheckpointContext,
   threadId: string,
-  { generation }: AppendRequest,
+  { expected }: AppendRequest,
 ): Promise<CreationSeen> {
   try {
     const found = await log.tail(threadId);
-    return found?.generation === generation ? "made" : "absent";
+    return found?.generation === expected.generation ? "made" : "absent";
   } catch {
     return "unknown";
   }

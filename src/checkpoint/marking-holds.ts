@@ -2,6 +2,7 @@ import { newId } from "../driver/new-id.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { AT_ONCE, inParallelAsFound } from "../internal/in-parallel.ts";
 import { HOLDS, type LegalHold } from "../state/legal-hold.ts";
+import { placeOfTail, wasAppended } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { holdsAt } from "./editing.ts";
 import { everyThread } from "./finding.ts";
@@ -56,7 +57,7 @@ async function markHeldThread(
   for (const races = new LostRaces(context, "hold", threadId); ; races.lost()) {
     const request = markRequest(context, current);
     const outcome = await context.call(place, (log) => log.append(threadId, request));
-    if (outcome.appended || outcome.occupant?.writeId === request.record.writeId) return;
+    if (wasAppended(outcome, request)) return;
     const { tail: entry, generation } = outcome;
     // It was removed before the hold was placed, and perhaps made anew after that.
     if (entry === undefined || generation !== tail.generation) return;
@@ -85,12 +86,11 @@ async function isAbout(
 }
 
 function markRequest(context: CheckpointContext, tail: ThreadTail): AppendRequest {
-  const { generation, entry } = tail;
+  const { entry } = tail;
   const { kind, thread } = openHeader(entry);
   const parts = { seq: entry.seq + 1, writeId: newId(), base: entry.base, head: entry.head };
   return {
-    generation,
-    expected: entry.seq,
+    expected: placeOfTail(tail),
     record: sealMark("edit", parts, context.now(), { ...thread, holds: holdsAt(tail) + 1 }),
     // Marks do not pile up.
     ...(kind === "edit" && { drop: [entry.seq] }),

@@ -1,5 +1,6 @@
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
+import { placeOfTail, wasAppended } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { openHeader, sealMark, type ThreadFacts } from "./record.ts";
 import type { ThreadTail } from "./thread-log.ts";
@@ -23,19 +24,19 @@ export function assertNotMoved(context: CheckpointContext, threadId: string, thr
 export async function markMoved(
   context: CheckpointContext,
   threadId: string,
-  { generation, entry }: ThreadTail,
+  tail: ThreadTail,
   to: string,
 ): Promise<boolean> {
+  const { entry } = tail;
   const { kind, thread } = openHeader(entry);
   const parts = { seq: entry.seq + 1, writeId: newId(), base: entry.base, head: entry.head };
   const facts = { ...thread, moved: { to, at: context.now() } };
   const request = {
-    generation,
-    expected: entry.seq,
+    expected: placeOfTail(tail),
     record: sealMark("edit", parts, context.now(), facts),
     // Marks that say less than this one.
     ...((kind === "edit" || kind === "lease") && { drop: [entry.seq] }),
   };
   const outcome = await context.call({ operation: "copy", threadId }, (log) => log.append(threadId, request));
-  return outcome.appended || outcome.occupant?.writeId === parts.writeId;
+  return wasAppended(outcome, request);
 }

@@ -4,13 +4,13 @@ import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../state/l
 import type { SealedBytes } from "../state/sealed-bytes.ts";
 import type { CheckpointContext } from "./context.ts";
 import type { ChainSize, ThreadFacts } from "./record.ts";
-import type { LogRecord } from "./thread-log.ts";
+import type { KnownPlace, LogEntry, LogRecord } from "./thread-log.ts";
 
 /** Where a state stands in the log of one thread, as far as its holder knows. */
 export interface Position {
   readonly generation: string;
   /** The last record seen, which the next append expects as the tail. */
-  readonly tail: number;
+  readonly tail: KnownPlace;
   /** The state's own checkpoint. */
   readonly seq: number;
   readonly checkpointId: string;
@@ -71,6 +71,23 @@ export function rememberPosition(
 ): void {
   const { generation } = position;
   rememberOrigin(state, threadId, context.id, { fields: heldFieldsOf(state), generation, position });
+}
+
+/**
+ * Whether the checkpoint is the head of a thread that ends with `tail`. One of its
+ * number may be another, where a storage was put back and others wrote since.
+ */
+export async function isStillHead(
+  context: CheckpointContext,
+  threadId: string,
+  { seq, writeId }: Pick<Position, "seq" | "writeId">,
+  tail: LogEntry,
+): Promise<boolean> {
+  if (tail.head !== seq) return false;
+  if (tail.seq === seq) return tail.writeId === writeId;
+  const place = { operation: "save", threadId };
+  const [head] = await context.call(place, (log) => log.list(threadId, { before: seq + 1, limit: 1 }));
+  return head?.seq === seq && head.writeId === writeId;
 }
 
 /** A record kept in memory equals the stored one only while nothing came after it: an edit may have replaced it. */

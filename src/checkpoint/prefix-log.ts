@@ -106,10 +106,7 @@ export class PrefixLog implements ThreadLog {
     return this.#opened().list(this.#inside(threadId), options);
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { readonly generation: string; readonly seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     return this.#opened().remove(this.#inside(threadId), ifTail);
   }
 

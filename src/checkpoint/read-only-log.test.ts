@@ -10,7 +10,7 @@ import { DeferredIndexLog } from "../testing/broken-drivers/deferred-index-log.t
 import { ReferenceLog } from "../testing/broken-drivers/reference-log.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { testThreadLog } from "../testing/test-thread-log.ts";
-import { put, recordAt } from "../testing/thread-log-cases/sample-records.ts";
+import { placeAt, put, recordAt } from "../testing/thread-log-cases/sample-records.ts";
 import { BaseCheckpointer } from "./base-checkpointer.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import type { CheckpointerOptions } from "./context.ts";
@@ -93,7 +93,7 @@ describe("the layer", () => {
     for (const write of [
       () => put(log, "t", recordAt(1)),
       () => log.remove("t"),
-      () => log.remove("t", { generation: "g", seq: 1 }),
+      () => log.remove("t", placeAt(1, "g")),
       () => log.copy("t", "u", "g2"),
     ]) {
       const { code, message } = await failureOf(write);

@@ -2,6 +2,7 @@ import type { CallPlace } from "../driver/call.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { isLeftToService } from "../state/legal-hold.ts";
+import { placeOfTail } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
@@ -22,7 +23,7 @@ export async function removeThread(
   seen?: ThreadTail,
 ): Promise<"removed" | "absent"> {
   const races = new LostRaces(context, "delete", place.threadId);
-  for (let at = seen === undefined ? warmPlace(context, place) : placeOf(seen); ; races.lost()) {
+  for (let at = seen === undefined ? warmPlace(context, place) : placeOfTail(seen); ; races.lost()) {
     at ??= await whereItIs(context, place);
     const removed = await removeThreadIf(context, place, at).catch((error: unknown) => {
       if (at === undefined || !isUnreadable(error)) throw error;
@@ -35,19 +36,16 @@ export async function removeThread(
 
 /** Where this process last saw it. */
 function warmPlace(context: CheckpointContext, { threadId }: ThreadPlace): KnownPlace | undefined {
-  const known = context.warm.get(threadId)?.position;
-  return known && { generation: known.generation, seq: known.tail };
+  return context.warm.get(threadId)?.position.tail;
 }
-
-const placeOf = ({ generation, entry }: ThreadTail): KnownPlace => ({ generation, seq: entry.seq });
 
 /** Nothing for a thread that cannot be read, or not with this token: it can be deleted all the same. */
 async function whereItIs(context: CheckpointContext, place: ThreadPlace): Promise<KnownPlace | undefined> {
   try {
     const tail = await context.call(place, (log) => log.tail(place.threadId));
     // No thread has this place: one that is made meanwhile stays.
-    if (tail === undefined) return { generation: newId(), seq: 1 };
-    return placeOf(tail);
+    if (tail === undefined) return { generation: newId(), seq: 1, writeId: newId() };
+    return placeOfTail(tail);
   } catch (error) {
     if (isUnreadable(error) || isLeftToService(error)) return undefined;
     throw error;
@@ -101,7 +99,7 @@ export async function removeThreadAt(
       const message = `thread ${JSON.stringify(threadId)} has moved on: expected ${expectedHead}, found ${actual ?? "no checkpoint"}. Nothing was deleted`;
       throw new StateError("CONFLICT", message, { ...place, expected: expectedHead, actual, written: "no" });
     }
-    const removed = await removeThreadIf(context, place, { generation: tail.generation, seq });
+    const removed = await removeThreadIf(context, place, placeOfTail(tail));
     if (removed !== "moved") return removed === "removed";
   }
 }

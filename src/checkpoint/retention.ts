@@ -3,6 +3,7 @@ import { StateError } from "../errors.ts";
 import { inWaves } from "../internal/in-waves.ts";
 import { sharedReading } from "../internal/shared-reading.ts";
 import { type ActiveHolds, HOLDS } from "../state/legal-hold.ts";
+import { placeOfTail } from "./append-rules.ts";
 import type { VacuumOptions, VacuumPlanEntry, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { appendEdit, type EditPlan, MOST_PLANS, rebuiltOn } from "./editing.ts";
@@ -125,8 +126,7 @@ export async function vacuumThread(
       if (found.outdated === 0) return removed;
       await assertNotHeld(context, threadId, readHolds);
       if (rule.dryRun) return removed;
-      const ifTail = { generation: tail.generation, seq: tail.entry.seq };
-      if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return removed;
+      if ((await context.call(place, (log) => log.remove(threadId, placeOfTail(tail)))) !== "moved") return removed;
       continue;
     }
     const { outdated, plan } = await planCut(context, threadId, { ...found, oldestKept: found.oldestKept }, rule);

@@ -2,7 +2,7 @@ import { assertOwner } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import type { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { LONGEST_TTL_MS } from "./append-rules.ts";
+import { LONGEST_TTL_MS, placeOfTail, wasAppended } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { writtenFacts } from "./holding-off.ts";
 import { liveLeases } from "./lease-holder.ts";
@@ -18,7 +18,7 @@ import {
 } from "./lease-rules.ts";
 import { LostRaces } from "./lost-races.ts";
 import { assertNotMoved } from "./moved-threads.ts";
-import { type Position, positionOf, rememberPosition } from "./position.ts";
+import { isStillHead, type Position, positionOf, rememberPosition } from "./position.ts";
 import { openHeader, sealMark, type ThreadFacts } from "./record.ts";
 import type { AppendRequest } from "./thread-log.ts";
 
@@ -38,8 +38,8 @@ export class RidingLease {
   readonly #never = new AbortController();
   #epoch = 0;
   #isHeld = false;
-  /** The position of its last mark, which the next mark replaces. */
-  #mark = 0;
+  /** The write of its last mark, which the next mark replaces. */
+  #mark: string | undefined;
   #ended: () => void = () => undefined;
 
   constructor(
@@ -110,26 +110,30 @@ export class RidingLease {
       const lease = leaseAfterWrite(context, tail, terms);
       const facts: ThreadFacts = { ...writtenFacts(tail.thread), ...(lease !== undefined && { lease }) };
       const request = this.#request(tail, facts);
-      const { seq, writeId } = request.record;
       const outcome = await context.call({ operation: "lease", threadId }, (log) => log.append(threadId, request));
-      if (outcome.appended || outcome.occupant?.writeId === writeId) {
-        this.#mark = seq;
+      if (wasAppended(outcome, request)) {
+        const { generation } = tail;
+        this.#mark = request.record.writeId;
         this.#note(facts);
-        rememberPosition(context, state, threadId, { ...position, tail: seq, thread: facts });
+        const moved = placeOfTail({ generation, entry: request.record });
+        rememberPosition(context, state, threadId, { ...position, tail: moved, thread: facts });
         return;
       }
       const { tail: found, generation } = outcome;
-      if (found === undefined || generation !== tail.generation || found.head !== tail.head) {
+      const isSame = found !== undefined && generation === tail.generation;
+      if (!isSame || !(await isStillHead(context, threadId, position, found))) {
         throw leaseConflict(context, threadId, "the thread has moved on");
       }
-      const { seq: foundSeq, base, head } = found;
-      tail = { generation, tail: foundSeq, base, head, thread: openHeader(found).thread };
+      const { base, head } = found;
+      const place = placeOfTail({ generation, entry: found });
+      tail = { generation, tail: place, base, head, thread: openHeader(found).thread };
     }
   }
 
-  #request({ generation, tail, base, head, thread: _ }: Tail, facts: ThreadFacts): AppendRequest {
-    const record = sealMark("lease", { seq: tail + 1, writeId: newId(), base, head }, this.#context.now(), facts);
-    return { generation, expected: tail, record, ...(tail > 0 && tail === this.#mark && { drop: [tail] }) };
+  #request({ tail: expected, base, head }: Tail, facts: ThreadFacts): AppendRequest {
+    const { seq, writeId } = expected;
+    const record = sealMark("lease", { seq: seq + 1, writeId: newId(), base, head }, this.#context.now(), facts);
+    return { expected, record, ...(writeId === this.#mark && { drop: [seq] }) };
   }
 
   /** The run is over, even if the lease could not be released: nobody in this process has to wait for it any more. */

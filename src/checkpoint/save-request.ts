@@ -7,7 +7,7 @@ import { type Edits, isOvertaken } from "./edits.ts";
 import { writtenFacts } from "./holding-off.ts";
 import { type KnownThread, leaseAfterWrite } from "./lease-rules.ts";
 import type { ThreadFacts } from "./record.ts";
-import type { AppendRequest, LogRecord } from "./thread-log.ts";
+import type { AppendRequest, KnownPlace, LogRecord } from "./thread-log.ts";
 
 export function assertSaveOptions(threadId: string, { checkpointId, ttlSeconds }: SaveOptions): void {
   assertThreadId(threadId);
@@ -34,18 +34,17 @@ export function factsAfter(
 
 /** The append of a save's record. */
 export function requestFor(
-  generation: string,
+  expected: KnownPlace,
   record: LogRecord,
   edits: Edits | undefined,
   { ttlSeconds }: SaveOptions,
 ): AppendRequest {
-  const expected = record.seq - 1;
-  const request = { generation, expected, record };
+  const request = { expected, record };
   if (edits === undefined && ttlSeconds === undefined) return request;
   return {
     ...request,
     // Names that others moved in the meantime are not ours to move: the append is refused and says why.
-    ...(edits === undefined || isOvertaken(edits, expected) ? {} : edits),
+    ...(edits === undefined || isOvertaken(edits, expected.seq) ? {} : edits),
     ...(ttlSeconds !== undefined && { ttlMs: Math.min(ttlSeconds * 1000, LONGEST_TTL_MS) }),
   };
 }

@@ -4,6 +4,7 @@ import type { HeldFields } from "../state/held-fields.ts";
 import { leastBytesOf } from "../state/immutable.ts";
 import { lookAtBytes, NO_BYTES, type SealedBytes, sealBytes } from "../state/sealed-bytes.ts";
 import { standingOf } from "../state/standing.ts";
+import { beginningOf } from "./append-rules.ts";
 import {
   type Attempt,
   appliedBefore,
@@ -29,7 +30,7 @@ import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
 import { assertNotMoved } from "./moved-threads.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
-import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
+import { adoptPosition, asOf, isStillHead, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord } from "./record.ts";
 import { redactedRecord } from "./redacting.ts";
 import { movedOn, tooLarge } from "./save-refusals.ts";
@@ -135,7 +136,7 @@ class Saving {
         if (request.expected === 0) await this.#assertMayStay(request);
         return this.#settled(request, occupant, { ...openHeader(occupant), bytes: made.bytes });
       }
-      expected = this.#reconsider(expected, outcome);
+      expected = await this.#reconsider(expected, outcome);
     }
   }
 
@@ -154,7 +155,7 @@ class Saving {
     if ((await leaseFault(this.#context, expected, lease)) === undefined) return expected;
     const found = await this.#ask((log) => log.tail(this.#threadId));
     const { entry: tail, generation } = found ?? {};
-    const fresh = this.#reconsider(expected, { appended: false, tail, generation, occupant: undefined });
+    const fresh = await this.#reconsider(expected, { tail, generation });
     const fault = await leaseFault(this.#context, fresh, lease);
     if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
     return fresh;
@@ -165,16 +166,27 @@ class Saving {
    * lease) may have been added while the head is still the expected one. Then
    * nothing moved on, and the save goes behind them.
    */
-  #reconsider(expected: Expectation | undefined, { tail, generation }: Refusal): Expectation | undefined {
+  async #reconsider(
+    expected: Expectation | undefined,
+    { tail, generation }: Pick<Refusal, "tail" | "generation">,
+  ): Promise<Expectation | undefined> {
     if (tail !== undefined) assertAgents(tail);
-    const there = tail && generation !== undefined ? expectationAt(generation, tail, tail) : undefined;
+    const isHead = tail !== undefined && tail.head === tail.seq;
+    const there =
+      tail && generation !== undefined ? expectationAt(generation, tail, isHead ? tail : undefined) : undefined;
     if (this.#options.expectedHead === uncheckedHead) return there;
     const sameThread = expected === undefined || generation === expected.generation;
-    if (there !== undefined && sameThread && there.head === (expected?.head ?? 0)) {
-      return { ...there, headId: expected?.headId ?? null };
+    if (tail !== undefined && there !== undefined && sameThread && (await this.#isHead(expected, tail))) {
+      return { ...there, headWriteId: expected?.headWriteId, headId: expected?.headId ?? null };
     }
     const actual = tail === undefined ? null : (tail.checkpointId ?? `record ${tail.head}`);
     throw movedOn(this.#context, this.#threadId, expected?.headId ?? null, actual);
+  }
+
+  async #isHead(expected: Expectation | undefined, tail: LogEntry): Promise<boolean> {
+    const { head = 0, headWriteId } = expected ?? {};
+    if (headWriteId === undefined) return tail.head === head;
+    return isStillHead(this.#context, this.#threadId, { seq: head, writeId: headWriteId }, tail);
   }
 
   #planFor(expected: Expectation | undefined): Plan {
@@ -189,7 +201,7 @@ class Saving {
 
   async #freeName(plan: Plan, expected: Expectation): Promise<Plan> {
     const { checkpointId } = this.#attempt;
-    const builtOn = asOf(plan.builtOn, expected.tail);
+    const builtOn = asOf(plan.builtOn, expected.tail.seq);
     const named = await freeName(this.#context, this.#threadId, checkpointId, this.#held, plan.planned, builtOn);
     return { ...plan, ...named };
   }
@@ -199,10 +211,10 @@ class Saving {
     expected: Expectation | undefined,
   ): { readonly request: AppendRequest; readonly made: MadeRecord } {
     const isEdit = edits !== undefined && Object.keys(edits).length > 0;
-    const seq = (expected?.tail ?? 0) + 1;
+    const seq = (expected?.tail.seq ?? 0) + 1;
     this.#attempt = placedAt(this.#attempt, seq, this.#options);
-    const generation = expected?.generation ?? newGeneration(this.#attempt, this.#options);
-    const fields = this.#fieldsOf(planned, builtOn, { generation, thread: expected?.thread }, isEdit);
+    const tail = expected?.tail ?? beginningOf(newGeneration(this.#attempt, this.#options));
+    const fields = this.#fieldsOf(planned, builtOn, { generation: tail.generation, thread: expected?.thread }, isEdit);
     const sealed = sealRecord({
       seq,
       writeId: this.#attempt.writeId,
@@ -221,7 +233,7 @@ class Saving {
     const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
     const kept = this.#options.checkpointId === undefined ? undefined : record;
     const made = { chain, schema, thread, bytes, record: kept };
-    return { request: requestFor(generation, record, isEdit ? edits : undefined, this.#options), made };
+    return { request: requestFor(tail, record, isEdit ? edits : undefined, this.#options), made };
   }
 
   #fieldsOf(planned: PlannedBody, builtOn: Position | undefined, known: KnownThread, isEdit: boolean): RecordFields {
@@ -264,7 +276,7 @@ class Saving {
       if (mayBe && !outcome.appended && outcome.occupant === undefined) this.#isUnseen = true;
       return outcome;
     } catch (error) {
-      const isLost = request.expected === 0 && mayBe;
+      const isLost = request.expected.seq === 0 && mayBe;
       const creation = isLost ? { creation: await creationSeen(this.#context, this.#threadId, request) } : {};
       leaveUnsettled(this.#context, this.#state, this.#threadId, { ...this.#attempt, ...creation });
       throw sayingWhetherWritten(error, mayBe);
@@ -289,8 +301,8 @@ class Saving {
     return checkpointId;
   }
 
-  #settled({ generation }: AppendRequest, entry: LogEntry, made: MadeRecord): string {
-    return settled(this.#context, this.#state, this.#threadId, generation, entry, made);
+  #settled({ expected }: AppendRequest, entry: LogEntry, made: MadeRecord): string {
+    return settled(this.#context, this.#state, this.#threadId, expected.generation, entry, made);
   }
 
   #ask<T>(work: (log: ThreadLog) => Promise<T>): Promise<T> {

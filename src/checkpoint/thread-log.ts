@@ -60,13 +60,23 @@ export interface LogRecord extends LogEntry {
   readonly words: string | undefined;
 }
 
-/** `assertAppend` refuses numbers that point outside the thread's own history; every driver calls it first. */
-export interface AppendRequest {
+/**
+ * A record of a thread as a caller saw it. All three parts name it, wherever a driver compares one: a storage can go
+ * back in time (a replica that lagged is promoted, a backup is restored), and other writers then give the same numbers
+ * to other records. What was written since is in the history of a record whose three parts are the same.
+ */
+export interface KnownPlace {
   /** Random, made when the thread is created. A thread that was deleted and created again has another one. */
   readonly generation: string;
-  /** The tail this append builds on; 0 means that the thread must not exist. */
-  readonly expected: number;
-  /** `record.seq` is `expected + 1`. */
+  readonly seq: number;
+  readonly writeId: string;
+}
+
+/** `assertAppend` refuses numbers that point outside the thread's own history; every driver calls it first. */
+export interface AppendRequest {
+  /** The tail this append builds on, in all its parts; `beginningOf` a generation means that the thread must not exist. */
+  readonly expected: KnownPlace;
+  /** `record.seq` is `expected.seq + 1`. */
   readonly record: LogRecord;
   /**
    * Records at the positions behind it: either all are written or nothing is.
@@ -92,7 +102,7 @@ export type AppendOutcome =
       readonly tail: LogEntry | undefined;
       /** The generation that is there now, if any. */
       readonly generation: string | undefined;
-      /** The record at `expected + 1` in the *same* generation, if any: the caller checks whether it is its own. */
+      /** The record at `expected.seq + 1` in the *same* generation, if any: the caller checks whether it is its own. */
       readonly occupant: LogEntry | undefined;
     };
 
@@ -103,12 +113,6 @@ export interface LogChain {
   readonly tail: LogEntry;
   /** In ascending order. */
   readonly records: readonly LogRecord[];
-}
-
-/** A place in a thread that a reader already knows. */
-export interface KnownPlace {
-  readonly generation: string;
-  readonly seq: number;
 }
 
 /** The current end of a thread. */
@@ -181,13 +185,13 @@ export interface ThreadLog extends Driver {
   readonly capabilities: LogCapabilities;
 
   /**
-   * Adds the record at `expected + 1`, and `more` behind it, or refuses.
+   * Adds the record behind `expected`, and `more` behind it, or refuses.
    *
    * Must be atomic, together with `more`, `replace`, `drop` and `dropBelow`:
    * after a crash at any moment every reader sees all of it or nothing. Once it
    * returned, it is as durable as `capabilities.durability` says. Refuses
-   * (without throwing) if the tail is not `expected` or the generation differs.
-   * Throws `INVALID_ARGUMENT` and writes nothing if `assertAppend` refuses the
+   * (without throwing) if the tail is another one than `expected` in any of its
+   * parts. Throws `INVALID_ARGUMENT` and writes nothing if `assertAppend` refuses the
    * request, or if a record to be replaced is missing. Whatever numbers it is
    * given, here or in any other operation, it never reads or touches another
    * thread.
@@ -197,9 +201,9 @@ export interface ThreadLog extends Driver {
   /**
    * The tail and every record from `tail.base` on, as of one moment; `undefined`
    * if there is no such thread. A reader that knows the thread up to `newerThan`
-   * gets only records above it, if that place is still in the thread: the same
-   * generation, and a tail that is not below it. Otherwise it gets all of them,
-   * as without `newerThan`.
+   * gets only records above it, if that place is in the thread: the same
+   * generation, and at its position a record of that write. Otherwise, also where
+   * that record was dropped, it gets all of them, as without `newerThan`.
    */
   readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined>;
 
@@ -231,14 +235,11 @@ export interface ThreadLog extends Driver {
 
   /**
    * Removes the whole thread and everything kept for it. With `ifTail`, only if
-   * that is still its tail, as atomically as `append`; otherwise "moved". No
+   * that is still its tail in all its parts, as atomically as `append`; otherwise "moved". No
    * append that was under way, and no append that expects the old generation, may
    * bring anything back.
    */
-  remove(
-    threadId: string,
-    ifTail?: { readonly generation: string; readonly seq: number },
-  ): Promise<"removed" | "absent" | "moved">;
+  remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved">;
 
   /**
    * Creates `target` as a thread with the records of `source`, at the same

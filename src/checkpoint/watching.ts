@@ -1,11 +1,12 @@
 import { assertThreadId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
+import { isSamePlace, placeOfTail } from "./append-rules.ts";
 import type { CheckpointSummary } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { entries } from "./entries.ts";
 import { summarise } from "./summary.ts";
-import type { LogEntry } from "./thread-log.ts";
+import type { KnownPlace, LogEntry } from "./thread-log.ts";
 
 export interface WatchOptions {
   /** Ends the iteration. */
@@ -57,14 +58,15 @@ async function* summariesFrom(
   const bell = ring(context, threadId, pollMs, signal);
   try {
     let seen = await tailOf(context, threadId);
+    const known = new KnownCheckpoints();
+    if (seen !== undefined) for (const entry of await newestUpTo(context, threadId, seen.seq)) known.add(entry);
     while (!signal.aborted) {
-      let now = await tailOf(context, threadId);
-      if (now !== undefined && (now.generation !== seen?.generation || now.seq !== seen.seq)) {
-        const after = now.generation === seen?.generation ? seen.seq : 0;
-        for (const { entry, older } of await entriesAfter(context, threadId, after)) {
+      const now = await tailOf(context, threadId);
+      if (now !== undefined && (seen === undefined || !isSamePlace(now, seen))) {
+        if (now.generation !== seen?.generation) known.clear();
+        for (const { entry, older } of await entriesBehind(context, threadId, known)) {
           yield summarise(entry, older);
-          // The list may be newer than the tail that was read before it: nothing is shown twice.
-          now = { generation: now.generation, seq: Math.max(now.seq, entry.seq) };
+          known.add(entry);
         }
       }
       seen = now;
@@ -75,28 +77,51 @@ async function* summariesFrom(
   }
 }
 
-async function tailOf(
-  context: CheckpointContext,
-  threadId: string,
-): Promise<{ readonly generation: string; readonly seq: number } | undefined> {
+async function tailOf(context: CheckpointContext, threadId: string): Promise<KnownPlace | undefined> {
   const found = await context.call({ operation: "watch", threadId }, (log) => log.tail(threadId));
-  return found && { generation: found.generation, seq: found.entry.seq };
+  return found && placeOfTail(found);
+}
+
+const newestUpTo = (context: CheckpointContext, threadId: string, seq: number): Promise<readonly LogEntry[]> =>
+  context.call({ operation: "watch", threadId }, (log) => log.list(threadId, { before: seq + 1, limit: MOST_KNOWN }));
+
+const MOST_KNOWN = 100;
+
+/**
+ * The newest checkpoints that were there at the start or were shown: what is above one of them is new. Not only the
+ * newest, which may be deleted; and not by its number alone, which another gets where a storage was put back.
+ */
+class KnownCheckpoints {
+  readonly #writes = new Map<number, string>();
+
+  has({ seq, writeId }: LogEntry): boolean {
+    return this.#writes.get(seq) === writeId;
+  }
+
+  add({ seq, writeId }: LogEntry): void {
+    this.#writes.set(seq, writeId);
+    if (this.#writes.size > MOST_KNOWN) this.#writes.delete(Math.min(...this.#writes.keys()));
+  }
+
+  clear(): void {
+    this.#writes.clear();
+  }
 }
 
 /** Oldest first, each with the one before it. */
-async function entriesAfter(
+async function entriesBehind(
   context: CheckpointContext,
   threadId: string,
-  after: number,
+  known: KnownCheckpoints,
 ): Promise<{ entry: LogEntry; older: LogEntry | undefined }[]> {
   const found: LogEntry[] = [];
   for await (const entry of entries(context, threadId)) {
     found.push(entry);
-    if (entry.seq <= after) break;
+    if (known.has(entry)) break;
   }
   return found
     .map((entry, index) => ({ entry, older: found[index + 1] }))
-    .filter(({ entry }) => entry.seq > after)
+    .filter(({ entry }) => !known.has(entry))
     .reverse();
 }
 

@@ -1,5 +1,5 @@
 import { assertProven, openHeader, type RecordHeader, type ThreadFacts } from "../checkpoint/record.ts";
-import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import { type CheckpointBody, decodeBody, type StoredWrite, type WriteCall } from "./body.ts";
 import { agentsThread } from "./graph-kind.ts";
@@ -29,7 +29,7 @@ interface WrittenPlace {
 }
 
 /** What there is to know of a thread before its first record. */
-const UNWRITTEN = { tail: 0, head: 0, base: 1, greatest: "", range: 0, fresh: 0, records: 0, early: 0 };
+const UNWRITTEN = { tail: 0, writeId: "", head: 0, base: 1, greatest: "", range: 0, fresh: 0, records: 0, early: 0 };
 
 /**
  * The records from a base on, taken in one after another: the pool that they
@@ -41,6 +41,8 @@ export class Epoch {
   readonly pool: Pool = new Pool();
   base: number = UNWRITTEN.base;
   tail: number = UNWRITTEN.tail;
+  /** Of the record at the tail. */
+  writeId: string = UNWRITTEN.writeId;
   head: number = UNWRITTEN.head;
   /** The greatest checkpoint id that any record of the thread named: a greater one is new. */
   greatest: string = UNWRITTEN.greatest;
@@ -61,6 +63,11 @@ export class Epoch {
 
   constructor(generation: string) {
     this.generation = generation;
+  }
+
+  /** The thread's newest record, as far as it is here. */
+  get place(): KnownPlace {
+    return { generation: this.generation, seq: this.tail, writeId: this.writeId };
   }
 
   static of(chain: LogChain): Epoch {
@@ -132,12 +139,12 @@ export class Epoch {
 
   /** The way back to here, while nothing is committed. */
   savepoint(): () => void {
-    const { base, tail, head, greatest, range, fresh, records, early, thread } = this;
+    const { base, tail, writeId, head, greatest, range, fresh, records, early, thread } = this;
     const { mark } = this.pool;
     const undone = this.#undo?.length ?? 0;
     return () => {
       for (const undo of this.#undo?.splice(undone).toReversed() ?? []) undo();
-      Object.assign(this, { base, tail, head, greatest, range, fresh, records, early, thread });
+      Object.assign(this, { base, tail, writeId, head, greatest, range, fresh, records, early, thread });
       this.pool.rollBack(mark);
       for (const seq of this.#resolved.keys()) if (seq > tail) this.#resolved.delete(seq);
     };
@@ -156,6 +163,7 @@ export class Epoch {
   #move(record: LogEntry, header: RecordHeader): void {
     const { seq, base, head } = record;
     this.tail = seq;
+    this.writeId = record.writeId;
     this.base = base;
     this.head = head;
     this.thread = header.thread ?? this.thread;

@@ -1,9 +1,9 @@
-import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail, wasAppended } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { erasuresAt, type WrittenFork } from "../checkpoint/erasure-mark.ts";
 import { openHeader } from "../checkpoint/record.ts";
 import { targetExists } from "../checkpoint/target-exists.ts";
-import type { AppendOutcome, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import type { AppendOutcome, KnownPlace, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { newId } from "../driver/new-id.ts";
 import { invalid } from "../driver/options.ts";
 import { Epoch } from "./epoch.ts";
@@ -107,13 +107,13 @@ function* batchesOf(records: readonly LogRecord[], mostBytes: number): Generator
 class TargetWriter {
   readonly #context: CheckpointContext;
   readonly #target: string;
-  readonly #generation: string;
+  #expected: KnownPlace;
   readonly #ttlMs: number | undefined;
 
   constructor(context: CheckpointContext, target: string, generation: string, ttlMs: number | undefined) {
     this.#context = context;
     this.#target = target;
-    this.#generation = generation;
+    this.#expected = beginningOf(generation);
     this.#ttlMs = ttlMs;
   }
 
@@ -124,22 +124,23 @@ class TargetWriter {
     const isRest = batch[0]?.seq === 1 && tail !== undefined && generation !== undefined && isUnfinished(tail);
     if (!isRest) throw targetExists(this.#context, this.#target);
     const place = { operation: "fork", threadId: this.#target };
-    await this.#context.call(place, (log) => log.remove(this.#target, { generation, seq: tail.seq }));
+    await this.#context.call(place, (log) => log.remove(this.#target, placeOfTail({ generation, entry: tail })));
     if (!(await this.#try(batch)).appended) throw targetExists(this.#context, this.#target);
   }
 
   async #try([record, ...more]: readonly LogRecord[]): Promise<AppendOutcome> {
     if (record === undefined) return { appended: true };
     const request = {
-      generation: this.#generation,
-      expected: record.seq - 1,
+      expected: this.#expected,
       record,
       ...(more.length > 0 && { more }),
       ...(this.#ttlMs !== undefined && { ttlMs: this.#ttlMs }),
     };
     const place = { operation: "fork", threadId: this.#target };
     const outcome = await this.#context.call(place, (log) => log.append(this.#target, request));
-    return !outcome.appended && outcome.occupant?.writeId === record.writeId ? { appended: true } : outcome;
+    if (!wasAppended(outcome, request)) return outcome;
+    this.#expected = placeOfTail({ generation: this.#expected.generation, entry: more.at(-1) ?? record });
+    return { appended: true };
   }
 }
 

@@ -1,9 +1,9 @@
-import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail, wasAppended } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { assertNotHeld } from "../checkpoint/holds.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { openHeader, type ThreadFacts } from "../checkpoint/record.ts";
-import type { LogRecord } from "../checkpoint/thread-log.ts";
+import type { KnownPlace, LogRecord } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import { Epoch } from "./epoch.ts";
 import { agentsThread } from "./graph-kind.ts";
@@ -77,7 +77,7 @@ async function attempt(context: CheckpointContext, threadId: string, removal: Re
   const removed = { checkpoints: going.size, threads: staying.length === 0 ? 1 : 0 };
   if (removal.dryRun === true) return removed;
   if (staying.length === 0) {
-    const ifTail = { generation, seq: last.seq };
+    const ifTail = placeOfTail({ generation, entry: last });
     const outcome = await context.call({ operation: "prune", threadId }, (log) => log.remove(threadId, ifTail));
     return outcome === "moved" ? undefined : removed;
   }
@@ -137,34 +137,38 @@ async function rewrite(
   const epoch = new Epoch(records.generation);
   // A planned edit of the old records can tell that they are gone.
   const edited = { ...thread, edits: (thread.edits ?? 0) + 1 };
-  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread: edited, greatest });
+  const { seq } = tail;
+  Object.assign(epoch, { base: seq + 1, tail: seq, writeId: tail.writeId, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);
   const named = subjectsToKeep(records, staying);
+  let expected = tail;
   let batch: LogRecord[] = [];
   let bytes = 0;
   for (const [index, kept] of staying.entries()) {
     const subjects = kept === named.in ? named.subjects : [];
     const record = sealKept(context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id, subjects });
     if (bytes + record.body.byteLength > maxRecordBytes || batch.length === MOST_RECORDS) {
-      if (!(await append(context, threadId, records.generation, batch))) return false;
+      if (!(await append(context, threadId, expected, batch))) return false;
+      expected = placeOfTail({ generation: tail.generation, entry: batch.at(-1) ?? record });
       [batch, bytes] = [[], 0];
     }
     batch.push(record);
     bytes += record.body.byteLength;
-    if (index === staying.length - 1) return append(context, threadId, records.generation, batch, tail + 1);
+    if (index === staying.length - 1) return append(context, threadId, expected, batch, tail.seq + 1);
   }
   return true;
 }
 
 /** What the new epoch goes on from. The greatest id stays known, so that a smaller one is always looked for. */
-function endOf(records: readonly LogRecord[]): { tail: number; thread: ThreadFacts; greatest: string } {
+function endOf(records: Records): { tail: KnownPlace; thread: ThreadFacts; greatest: string } {
   let greatest = "";
-  let [tail, thread]: [number, ThreadFacts] = [0, { kind: "graph" }];
+  let [tail, thread]: [KnownPlace, ThreadFacts] = [beginningOf(records.generation), { kind: "graph" }];
   for (const record of records) {
     const header = openHeader(record);
     const id = header.graph?.greatest ?? placeOf(record, header)?.id ?? "";
     if (id > greatest) greatest = id;
-    [tail, thread] = [record.seq, header.thread ?? thread];
+    tail = placeOfTail({ generation: records.generation, entry: record });
+    thread = header.thread ?? thread;
   }
   return { tail, thread, greatest };
 }
@@ -172,18 +176,17 @@ function endOf(records: readonly LogRecord[]): { tail: number; thread: ThreadFac
 async function append(
   context: CheckpointContext,
   threadId: string,
-  generation: string,
+  expected: KnownPlace,
   [record, ...more]: readonly LogRecord[],
   dropBelow?: number,
 ): Promise<boolean> {
   if (record === undefined) return true;
   const request = {
-    generation,
-    expected: record.seq - 1,
+    expected,
     record,
     ...(more.length > 0 && { more }),
     ...(dropBelow !== undefined && { dropBelow }),
   };
   const outcome = await context.call({ operation: "prune", threadId }, (log) => log.append(threadId, request));
-  return outcome.appended || outcome.occupant?.writeId === record.writeId;
+  return wasAppended(outcome, request);
 }

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
+import { isNewsOf, MOST_RECORDS, wasAppended } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { assertNewThreadMayStay } from "../checkpoint/erasure-mark.ts";
 import { leaseConflict, leaseFault } from "../checkpoint/lease-rules.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { assertNotMoved } from "../checkpoint/moved-threads.ts";
 import { openHeader } from "../checkpoint/record.ts";
-import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import type { KnownPlace, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "../checkpoint/written.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
@@ -93,7 +93,7 @@ export class ThreadWriter {
   /** The thread as it is now. Only inside `alone`. `undefined` when there is no thread. */
   async fresh(): Promise<Epoch | undefined> {
     const known = this.#epoch;
-    const newerThan = known === undefined ? {} : { newerThan: { generation: known.generation, seq: known.tail } };
+    const newerThan = known === undefined ? {} : { newerThan: known.place };
     const chain = await this.#context.call({ operation: "readTail", threadId: this.#threadId }, (log) =>
       log.readTail(this.#threadId, newerThan),
     );
@@ -102,11 +102,10 @@ export class ThreadWriter {
       // An erasure has rewritten records that are known here.
       this.adopt(undefined);
       return this.fresh();
-    } else if (known?.generation !== chain.generation || known.base !== chain.tail.base) this.adopt(Epoch.of(chain));
+    } else if (known?.base !== chain.tail.base || !isNewsOf(known.place, chain)) this.adopt(Epoch.of(chain));
     else {
-      const unseen = chain.records.filter(({ seq }) => seq > known.tail);
-      if (unseen.length > 0) this.#older.clear();
-      for (const record of unseen) known.take(record);
+      if (chain.records.length > 0) this.#older.clear();
+      for (const record of chain.records) known.take(record);
     }
     return this.#epoch;
   }
@@ -148,12 +147,13 @@ export class ThreadWriter {
       assertNotMoved(this.#context, this.#threadId, epoch.thread);
       const fault = await leaseFault(this.#context, epoch, undefined);
       if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
+      const expected = epoch.place;
       epoch.begin();
       const plan = await this.#plan(epoch, batch).catch((error: unknown) => {
         epoch.rollBack();
         throw error;
       });
-      if (await this.#wrote(epoch, plan.records)) {
+      if (await this.#wrote(expected, plan.records)) {
         if (plan.records[0]?.seq === 1) {
           await assertNewThreadMayStay(this.#context, "put", this.#threadId, epoch.generation, plan.records);
         }
@@ -221,10 +221,9 @@ export class ThreadWriter {
   }
 
   /** False if another writer was faster. */
-  async #wrote(epoch: Epoch, [record, ...more]: readonly LogRecord[]): Promise<boolean> {
+  async #wrote(expected: KnownPlace, [record, ...more]: readonly LogRecord[]): Promise<boolean> {
     if (record === undefined) return true;
-    const { generation } = epoch;
-    const request = { generation, expected: record.seq - 1, record, ...(more.length > 0 && { more }) };
+    const request = { expected, record, ...(more.length > 0 && { more }) };
     let mayBe = false;
     try {
       const outcome = await this.#context.call({ operation: "put", threadId: this.#threadId }, (log) =>
@@ -233,7 +232,7 @@ export class ThreadWriter {
           throw error;
         }),
       );
-      return outcome.appended || outcome.occupant?.writeId === record.writeId;
+      return wasAppended(outcome, request);
     } catch (error) {
       throw sayingWhetherWritten(error, mayBe);
     }

@@ -1,4 +1,4 @@
-import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail } from "../checkpoint/append-rules.ts";
 import { openHeader } from "../checkpoint/record.ts";
 import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/thread-log.ts";
 import { newId } from "../driver/new-id.ts";
@@ -37,7 +37,7 @@ export async function copySealed(
   const [first, ...more] = sealed.records;
   if (first === undefined) return "no source";
   if (isDense(sealed.records) && fitsAtOnce(inner, sealed.records)) {
-    const request = { generation, expected: 0, record: first, ...(more.length > 0 && { more }), ...ttl };
+    const request = { expected: beginningOf(generation), record: first, ...(more.length > 0 && { more }), ...ttl };
     const outcome = await inner.append(target, request);
     return outcome.appended || outcome.generation === generation ? "copied" : "target exists";
   }
@@ -139,7 +139,7 @@ async function writeStaging(
   records: readonly LogRecord[],
   ttl: Pick<AppendRequest, "ttlMs">,
 ): Promise<void> {
-  const generation = newId();
+  let expected = beginningOf(newId());
   const first = records[0]?.seq ?? 1;
   const last = records.at(-1);
   if (last === undefined) return;
@@ -150,14 +150,14 @@ async function writeStaging(
     const [record, ...others] = batch;
     if (record === undefined) return;
     const request = {
-      generation,
-      expected: record.seq - 1,
+      expected,
       record,
       ...(others.length > 0 && { more: others }),
       ...more,
     };
     const { appended } = await inner.append(staging, request);
     if (!appended) throw new StateError("CONFLICT", "a copy was disturbed while it was written; try again");
+    expected = placeOfTail({ generation: expected.generation, entry: others.at(-1) ?? record });
     batch = [];
   };
   for (let seq = 1; seq < last.seq; seq++) {

@@ -1,4 +1,4 @@
-import { recordsIn } from "../checkpoint/append-rules.ts";
+import { isSamePlace, placeOfTail, recordsIn } from "../checkpoint/append-rules.ts";
 import { layeredMethod, type OptionalMethod } from "../checkpoint/layered-method.ts";
 import { isReadable } from "../checkpoint/listed-threads.ts";
 import type {
@@ -98,11 +98,11 @@ export class SealedLog implements ThreadLog {
   /** The log below refuses what `assertAppend` refuses. */
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertOwn(threadId);
-    const { generation, expected, replace } = request;
+    const { expected, replace } = request;
+    const { generation } = expected;
     // What is known already is not waited for: a pause costs a save nearly as much as a box.
     const sealer = this.#opened ?? (await this.#open());
-    const place = { generation, seq: expected };
-    const before = this.#knownAt(threadId, place) ?? (await this.#peopleAt(threadId, place));
+    const before = this.#knownAt(threadId, expected) ?? (await this.#peopleAt(threadId, expected));
     const after = raised(before, request.dropBelow);
     const sealing = sealer.seal(threadId, generation, recordsIn(request), after);
     const added = sealing instanceof Promise ? await sealing : sealing;
@@ -115,7 +115,8 @@ export class SealedLog implements ThreadLog {
     this.#assertFits(sealed);
     const outcome = await this.#inner.append(threadId, this.#withoutLaterWords(sealed));
     if (outcome.appended) {
-      this.#know(threadId, { generation, seq: expected + added.records.length, people: added.people });
+      const entry = added.records.at(-1) ?? request.record;
+      this.#know(threadId, { ...placeOfTail({ generation, entry }), people: added.people });
       return outcome;
     }
     this.#people.delete(threadId);
@@ -149,7 +150,7 @@ export class SealedLog implements ThreadLog {
     if (found === undefined) return undefined;
     const { generation } = found;
     const { entry, people } = await (await this.#sealer.get()).open(threadId, found.entry, generation);
-    this.#know(threadId, { generation, seq: entry.seq, people });
+    this.#know(threadId, { ...placeOfTail({ generation, entry }), people });
     return { ...found, entry };
   }
 
@@ -249,7 +250,7 @@ export class SealedLog implements ThreadLog {
   async #openedChain(threadId: string, found: LogChain | undefined): Promise<LogChain | undefined> {
     if (found === undefined) return undefined;
     const { chain, people } = await (await this.#sealer.get()).openChain(threadId, found);
-    this.#know(threadId, { generation: chain.generation, seq: chain.tail.seq, people });
+    this.#know(threadId, { ...placeOfTail({ generation: chain.generation, entry: chain.tail }), people });
     return chain;
   }
 
@@ -271,10 +272,10 @@ export class SealedLog implements ThreadLog {
     return this.#people.get(threadId);
   }
 
-  #knownAt(threadId: string, { generation, seq }: KnownPlace): ThreadPeople | undefined {
-    if (seq === 0) return NO_PEOPLE;
+  #knownAt(threadId: string, place: KnownPlace): ThreadPeople | undefined {
+    if (place.seq === 0) return NO_PEOPLE;
     const known = this.#people.get(threadId);
-    return known?.generation === generation && known.seq === seq ? known.people : undefined;
+    return known !== undefined && isSamePlace(known, place) ? known.people : undefined;
   }
 
   #know(threadId: string, known: KnownPeople): void {

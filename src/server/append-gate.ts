@@ -1,13 +1,12 @@
-import { namesOf, recordsIn } from "../checkpoint/append-rules.ts";
+import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../checkpoint/append-rules.ts";
 import { openHeader } from "../checkpoint/record.ts";
-import type { AppendOutcome, AppendRequest, LogEntry } from "../checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest, KnownPlace, LogEntry } from "../checkpoint/thread-log.ts";
 import { Recent } from "../internal/recent.ts";
 import { Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
 
 /** Where a thread stood at some moment, and what its newest record said. */
-interface Standpoint extends Pick<LogEntry, "seq" | "base" | "head"> {
-  readonly generation: string;
+interface Standpoint extends KnownPlace, Pick<LogEntry, "base" | "head"> {
   readonly isGraph: boolean;
 }
 
@@ -39,35 +38,35 @@ export class AppendGate {
 
   /** Throws what must not be; returns the outcome of an append that need not be tried. */
   async refusalOf(threadId: string, request: AppendRequest, mayDelete: boolean): Promise<AppendOutcome | undefined> {
-    const { expected, generation } = request;
+    const { expected } = request;
     if ((request.replace ?? []).length > MOST_REPLACED) {
       throw new Refusal("INVALID_ARGUMENT", `an append replaces at most ${MOST_REPLACED} records`);
     }
     if (mayDelete) return undefined;
     assertAdds(request);
-    if (expected === 0) return undefined;
+    if (expected.seq === 0) return undefined;
     let place = this.#places.get(threadId);
-    if (place === undefined || !isAt(place, request)) {
+    if (place === undefined || !isSamePlace(place, expected)) {
       const found = await this.#place(threadId);
-      if (found === undefined || (found.place.generation === generation && found.place.seq < expected)) {
+      if (found === undefined || (found.place.generation === expected.generation && found.place.seq < expected.seq)) {
         return { appended: false, tail: found?.entry, generation: found?.place.generation, occupant: undefined };
       }
       // The log itself says what is there instead.
-      if (!isAt(found.place, request)) return undefined;
+      if (!isSamePlace(found.place, expected)) return undefined;
       place = found.place;
       this.#places.set(threadId, place);
     }
     const fault = await this.#faultIn(threadId, request, place);
     if (fault === undefined) return undefined;
     const now = await this.#place(threadId);
-    if (now !== undefined && isAt(now.place, request)) throw fault;
+    if (now !== undefined && isSamePlace(now.place, expected)) throw fault;
     return undefined;
   }
 
   /** To be called after every append that was made. */
   appended(threadId: string, request: AppendRequest): void {
     const last = recordsIn(request).at(-1) ?? request.record;
-    this.#places.set(threadId, standpoint(request.generation, last));
+    this.#places.set(threadId, standpoint(request.expected.generation, last));
   }
 
   async #place(threadId: string): Promise<{ readonly place: Standpoint; readonly entry: LogEntry } | undefined> {
@@ -96,15 +95,15 @@ export class AppendGate {
     if (new Set(names).size < names.length) return twice();
     for (const name of names) {
       const found = await this.#log.entry(threadId, name);
-      if (found !== undefined && found.seq <= request.expected) return taken(name, found.seq);
+      if (found !== undefined && found.seq <= request.expected.seq) return taken(name, found.seq);
     }
     return undefined;
   }
 }
 
 const standpoint = (generation: string, entry: LogEntry): Standpoint => {
-  const { seq, base, head } = entry;
-  return { generation, seq, base, head, isGraph: isGraph(entry) };
+  const { base, head } = entry;
+  return { ...placeOfTail({ generation, entry }), base, head, isGraph: isGraph(entry) };
 };
 
 /** Of an entry whose header a stranger may have made. */
@@ -115,9 +114,6 @@ function isGraph(entry: LogEntry): boolean {
     return false;
   }
 }
-
-const isAt = (place: Standpoint, { generation, expected }: AppendRequest): boolean =>
-  place.generation === generation && place.seq === expected;
 
 /** Whoever may only write may add, and tidy up after a lease; to take checkpoints out, now or at a set time, is to delete. */
 function assertAdds({ replace = [], drop = [], dropBelow, ttlMs }: AppendRequest): void {

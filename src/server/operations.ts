@@ -1,4 +1,4 @@
-import { assertAppend, recordsIn } from "../checkpoint/append-rules.ts";
+import { assertAppend, placeOfTail, recordsIn } from "../checkpoint/append-rules.ts";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
 import type { AppendRequest, KnownPlace, LogChain } from "../checkpoint/thread-log.ts";
 import { assertCheckpointId, assertThreadId, assertWriteId } from "../driver/ids.ts";
@@ -74,7 +74,7 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
 
   tail: async ({ log, thread }) => {
     const tail = await log.tail(thread);
-    const tag = tail && entityTag({ generation: tail.generation, seq: tail.entry.seq });
+    const tag = tail && entityTag(placeOfTail(tail));
     return jsonAnswer(foundTailJson(tail), 200, tag === undefined ? {} : { etag: tag });
   },
 
@@ -91,9 +91,10 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
     const request = decodeAppend(body);
     assertConsistent(request, preconditions, headers);
     const outcome = await log.append(thread, request, principal.scopes.has("threads:delete"));
-    const seq = outcome.appended ? (recordsIn(request).at(-1)?.seq ?? 0) : (outcome.tail?.seq ?? 0);
-    const generation = outcome.appended ? request.generation : outcome.generation;
-    const tag = generation === undefined ? {} : { etag: entityTag({ generation, seq }) };
+    const entry = outcome.appended ? recordsIn(request).at(-1) : outcome.tail;
+    const generation = outcome.appended ? request.expected.generation : outcome.generation;
+    const isThere = generation !== undefined && entry !== undefined;
+    const tag = isThere ? { etag: entityTag(placeOfTail({ generation, entry })) } : {};
     return jsonAnswer(outcomeJson(outcome), outcome.appended ? 201 : 412, tag);
   },
 
@@ -146,7 +147,9 @@ const fieldsIn = (body: Uint8Array): Fields => Fields.parse(Buffer.from(body).to
 
 function chainAnswer(chain: LogChain | undefined): Answer {
   if (chain === undefined) return jsonAnswer(ABSENT);
-  return frameAnswer(encodeChain(chain), { etag: entityTag({ generation: chain.generation, seq: chain.tail.seq }) });
+  return frameAnswer(encodeChain(chain), {
+    etag: entityTag(placeOfTail({ generation: chain.generation, entry: chain.tail })),
+  });
 }
 
 /** Half of a character is nothing that a storage could compare with anything. */
@@ -171,11 +174,11 @@ function rangeIn(query: URLSearchParams): { readonly before?: number; readonly l
   return { limit: limitOf(countIn(query, "limit")), ...before };
 }
 
-/** Half of a place is not one: then the whole chain is given. */
+/** A part of a place is not one: then the whole chain is given. */
 function knownPlaceIn(query: URLSearchParams): KnownPlace | undefined {
-  const generation = query.get("generation");
+  const [generation, writeId] = [query.get("generation"), query.get("write")];
   const seq = query.has("after") ? countIn(query, "after") : undefined;
-  return generation === null || seq === undefined ? undefined : { generation, seq };
+  return generation === null || writeId === null || seq === undefined ? undefined : { generation, seq, writeId };
 }
 
 function countIn(query: URLSearchParams, name: string): number {
@@ -195,21 +198,21 @@ async function removeIf(log: TenantLog, thread: string, asked: Preconditions): P
   if (named !== undefined) return log.remove(thread, named);
   const tail = await log.tail(thread);
   if (tail === undefined) return "absent";
-  const place = { generation: tail.generation, seq: tail.entry.seq };
+  const place = placeOfTail(tail);
   return hold(asked, entityTag(place)) ? log.remove(thread, place) : "moved";
 }
 
 /** Before anything touches the log: what the library sees to on its own side, of what a stranger may have made by hand. */
 function assertConsistent(request: AppendRequest, asked: Preconditions, headers: ReadHeaders): void {
-  const { generation, expected, record, more = [], replace = [] } = request;
+  const { expected, record, more = [], replace = [] } = request;
   asRefusal(() => assertAppend(request));
-  asRefusal(() => assertWriteId(generation));
+  asRefusal(() => assertWriteId(expected.generation));
   for (const { writeId, checkpointId, metadata } of [record, ...more, ...replace]) {
     asRefusal(() => assertWriteId(writeId));
     if (checkpointId !== undefined) asRefusal(() => assertCheckpointId(checkpointId));
     if (metadata !== undefined) assertMetadata(metadata);
   }
-  assertSamePlace(asked, { generation, seq: expected });
+  assertSamePlace(asked, expected);
   const key = headers.get("idempotency-key");
   if (key !== null && writeIdFromKey(key) !== record.writeId) {
     throw new Refusal("INVALID_ARGUMENT", "Idempotency-Key must be the record's writeId");

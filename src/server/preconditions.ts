@@ -1,4 +1,5 @@
-import { entityTag, placeFromTag, type ThreadPlace } from "../wire/names.ts";
+import type { KnownPlace } from "../checkpoint/thread-log.ts";
+import { entityTag, placeFromTag } from "../wire/names.ts";
 import { type Answer, problemAnswer } from "./answers.ts";
 import type { ReadHeaders } from "./calls.ts";
 import { Refusal } from "./refusal.ts";
@@ -59,7 +60,7 @@ function names(asked: "*" | readonly Tag[], tag: string | undefined, how: "stron
 }
 
 /** The one place that a request means, where its preconditions come to that and nothing has to be looked up. */
-export function onePlace({ ifMatch, ifNoneMatch }: Preconditions): ThreadPlace | undefined {
+export function onePlace({ ifMatch, ifNoneMatch }: Preconditions): KnownPlace | undefined {
   if (ifNoneMatch !== undefined || ifMatch === undefined || ifMatch === "*") return undefined;
   const [first, second] = ifMatch;
   return first === undefined || second !== undefined || first.isWeak ? undefined : placeFromTag(first.text);
@@ -74,13 +75,14 @@ export function assertAppendCondition({ ifMatch, ifNoneMatch }: Preconditions): 
     );
   }
   if (ifMatch !== undefined || ifNoneMatch === "*") return;
-  const message = 'an append needs If-Match: "<generation>:<tail>", or If-None-Match: * to make the thread';
+  const message =
+    'an append needs If-Match: "<generation>:<position>:<write id>" of the tail, or If-None-Match: * to make the thread';
   throw new Refusal("INVALID_ARGUMENT", message, { status: 428 });
 }
 
 /** The headers are what everything in between reads: they must allow the place that the body names, and no thread where that is 0. */
-export function assertSamePlace(asked: Preconditions, { generation, seq }: ThreadPlace): void {
-  if (hold(asked, seq === 0 ? undefined : entityTag({ generation, seq }))) return;
+export function assertSamePlace(asked: Preconditions, place: KnownPlace): void {
+  if (hold(asked, place.seq === 0 ? undefined : entityTag(place))) return;
   throw new Refusal("INVALID_ARGUMENT", "the body expects another place than the precondition");
 }
 

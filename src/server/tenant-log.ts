@@ -21,7 +21,6 @@ import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { isSearchWord } from "../state/searchable-text.ts";
 import type { RemoteCapabilities } from "../wire/messages.ts";
-import type { ThreadPlace } from "../wire/names.ts";
 import { AppendGate } from "./append-gate.ts";
 import type { CursorSeal } from "./cursors.ts";
 import { Refusal } from "./refusal.ts";
@@ -145,7 +144,7 @@ export class TenantLog {
     return this.#call({ operation: "list", threadId }, (log) => log.list(threadId, options));
   }
 
-  async remove(threadId: string, ifTail: ThreadPlace | undefined): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail: KnownPlace | undefined): Promise<"removed" | "absent" | "moved"> {
     const place = { operation: "remove", threadId };
     const outcome = await this.#call(place, (log) => log.remove(threadId, ifTail));
     if (outcome === "removed") this.#announce(threadId);

@@ -1,3 +1,4 @@
+import { placeOfTail } from "../checkpoint/append-rules.ts";
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import { entityTag } from "../wire/names.ts";
@@ -106,7 +107,7 @@ async function poll(
   while (!signal.aborted) {
     // A look that fails may have missed a change: the client is told to look for itself, and meets the failure.
     const place = await log.tail(threadId).then(
-      (tail) => (tail === undefined ? "absent" : entityTag({ generation: tail.generation, seq: tail.entry.seq })),
+      (tail) => (tail === undefined ? "absent" : entityTag(placeOfTail(tail))),
       () => undefined,
     );
     if (place !== seen || place === undefined) change();

@@ -37,7 +37,7 @@ export class StateCache {
     const { entry, generation, isNewest, edits } = await this.place(threadId, checkpointId);
     const header = openHeader(entry);
     // An erasure rewrites records in their places: what was read before it is another state.
-    const key = JSON.stringify([threadId, generation, entry.seq, edits]);
+    const key = JSON.stringify([threadId, generation, entry.seq, entry.writeId, edits]);
     const known = this.#states.get(key);
     const reading = known ?? this.#load(threadId, entry);
     // Decoded, a state takes several times the room of its text.

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AppendRequest, LogRecord } from "../checkpoint/thread-log.ts";
+import { placeAt } from "../testing/thread-log-cases/sample-records.ts";
 import { MalformedMessage } from "./fields.ts";
 import { decodeAppend, decodeChain, encodeAppend, encodeChain } from "./messages.ts";
 
@@ -46,8 +47,7 @@ describe("records come back as they were", () => {
       expect(Buffer.compare(body, expectedBody)).toBe(0);
     }
     const request: AppendRequest = {
-      generation: "g",
-      expected: 4,
+      expected: placeAt(4, "g"),
       record,
       replace: [recordAt(3)],
       drop: [1, 2],
@@ -56,8 +56,7 @@ describe("records come back as they were", () => {
     };
     const again = decodeAppend(encodeAppend(request));
     expect({ ...again, record: { ...again.record, body: [...again.record.body] } }).toMatchObject({
-      generation: "g",
-      expected: 4,
+      expected: placeAt(4, "g"),
       drop: [1, 2],
       dropBelow: 1,
       ttlMs: 1.5,

@@ -3,6 +3,7 @@ import type {
   AppendOutcome,
   AppendRequest,
   FoundRecords,
+  KnownPlace,
   ListedThread,
   LogCapabilities,
   LogChain,
@@ -95,18 +96,23 @@ const APPEND_SHAPE: JsonLimits = { depth: 4, values: 20_000 };
 const RECORD_FIELDS = [
   ...["seq", "writeId", "base", "head", "checkpointId", "names", "header", "metadata", "words", "bytes"],
 ];
-const APPEND_FIELDS = ["generation", "expected", "record", "more", "replace", "drop", "dropBelow", "ttlMs"];
+const APPEND_FIELDS = ["expected", "record", "more", "replace", "drop", "dropBelow", "ttlMs"];
 
 const readRecords = (head: Fields, name: "more" | "replace", bodies: BodyReader): readonly LogRecord[] =>
   head.objects(name).map((fields) => readRecord(fields.only(...RECORD_FIELDS), bodies));
+
+const readPlace = (fields: Fields): KnownPlace => ({
+  generation: fields.text("generation"),
+  seq: fields.count("seq"),
+  writeId: fields.text("writeId"),
+});
 
 const readAppend = (head: Fields, bodies: BodyReader): AppendRequest => {
   head.only(...APPEND_FIELDS);
   const dropBelow = head.optionalCount("dropBelow");
   const ttlMs = head.has("ttlMs") ? head.number("ttlMs") : undefined;
   return {
-    generation: head.text("generation"),
-    expected: head.count("expected"),
+    expected: readPlace(head.object("expected").only("generation", "seq", "writeId")),
     record: readRecord(head.object("record").only(...RECORD_FIELDS), bodies),
     ...(head.has("more") && { more: readRecords(head, "more", bodies) }),
     replace: readRecords(head, "replace", bodies),

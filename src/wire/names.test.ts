@@ -36,13 +36,14 @@ test("a path with any ids in it survives a URL parser as it is", () => {
 });
 
 test("places and write ids come back from headers, and no two share one", () => {
-  const property = fc.property(id, id, fc.nat(), (generation, other, seq) => {
-    const tag = entityTag({ generation, seq });
+  const property = fc.property(id, id, id, fc.nat(), (generation, writeId, other, seq) => {
+    const tag = entityTag({ generation, seq, writeId });
     expect(tag).toMatch(HEADER);
-    expect(placeFromTag(tag)).toEqual({ generation, seq });
+    expect(placeFromTag(tag)).toEqual({ generation, seq, writeId });
     expect(idempotencyKey(generation)).toMatch(HEADER);
     expect(writeIdFromKey(idempotencyKey(generation))).toBe(generation);
-    if (generation !== other) expect(entityTag({ generation: other, seq })).not.toBe(tag);
+    if (generation !== other) expect(entityTag({ generation: other, seq, writeId })).not.toBe(tag);
+    if (writeId !== other) expect(entityTag({ generation, seq, writeId: other })).not.toBe(tag);
   });
   fc.assert(property, runs(2_000));
 });

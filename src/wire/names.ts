@@ -1,3 +1,5 @@
+import type { KnownPlace } from "../checkpoint/thread-log.ts";
+
 /**
  * Ids in URLs and headers. A thread id never stands in a path as it is: `..`,
  * `%2e%2e` and `a/b` would become other paths on the way. base64url has exactly
@@ -16,21 +18,17 @@ export function decodeSegment(segment: string): string | undefined {
   return encodeSegment(id) === segment ? id : undefined;
 }
 
-/** Where a thread stands: the basis of an append, and the condition of a removal. */
-export interface ThreadPlace {
-  readonly generation: string;
-  readonly seq: number;
-}
+/** The entity tag of a thread whose newest record this is: `"<generation>:<position>:<write id>"`. */
+export const entityTag = ({ generation, seq, writeId }: KnownPlace): string =>
+  `"${encodeURIComponent(generation)}:${seq}:${encodeURIComponent(writeId)}"`;
 
-/** An entity tag: `"<generation>:<position of the tail>"`. */
-export const entityTag = ({ generation, seq }: ThreadPlace): string => `"${encodeURIComponent(generation)}:${seq}"`;
+const ENTITY_TAG = /^"([^":\s]+):(\d{1,15}):([^":\s]+)"$/;
 
-const ENTITY_TAG = /^"([^":\s]+):(\d{1,15})"$/;
-
-export function placeFromTag(tag: string): ThreadPlace | undefined {
-  const [, generation, seq] = ENTITY_TAG.exec(tag) ?? [];
-  const decoded = generation === undefined ? undefined : unescaped(generation);
-  return decoded === undefined ? undefined : { generation: decoded, seq: Number(seq) };
+export function placeFromTag(tag: string): KnownPlace | undefined {
+  const [, generation = "", seq, writeId = ""] = ENTITY_TAG.exec(tag) ?? [];
+  const decoded = { generation: unescaped(generation), writeId: unescaped(writeId) };
+  if (seq === undefined || decoded.generation === undefined || decoded.writeId === undefined) return undefined;
+  return { generation: decoded.generation, seq: Number(seq), writeId: decoded.writeId };
 }
 
 /** The write id as the value of `Idempotency-Key`, a quoted string as the draft requires. */

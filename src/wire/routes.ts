@@ -111,7 +111,8 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
       "The newest record and every record it builds on. Whoever knows the thread up to a place names it, and is given only what is newer where that place is still in the thread",
     query: [
       { name: "generation", means: "Of the place that is known", schema: "text" },
-      { name: "after", means: "Its position; goes with generation", schema: "position" },
+      { name: "after", means: "Its position; goes with generation and write", schema: "position" },
+      { name: "write", means: "The write id of the record there", schema: "text" },
     ],
     isTagged: true,
     answers: [chain, absent],

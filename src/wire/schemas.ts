@@ -102,8 +102,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   Append: {
     ...request(
       {
-        generation: id,
-        expected: place,
+        expected: object({ generation: id, seq: count, writeId: text }),
         record: ref("Record"),
         replace: { ...list(ref("Record")), maxItems: 100 },
       },

@@ -11,8 +11,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { FileLog } from "../../src/backends/file/log.ts";
-import type { AppendRequest, ThreadLog } from "../../src/checkpoint/thread-log.ts";
-import { recordAt } from "../../src/testing/thread-log-cases/sample-records.ts";
+import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import {
+  placeAt,
+  type RequestFields,
+  recordAt,
+  requestFor,
+} from "../../src/testing/thread-log-cases/sample-records.ts";
 import { actors } from "./stepwise.ts";
 
 interface Actor {
@@ -48,14 +53,9 @@ function gate(): { readonly promise: Promise<void>; resolve(): void } {
 export type Act = (log: ThreadLog) => Promise<unknown>;
 
 export const append =
-  (seq: number, writeId: string, fields: Partial<AppendRequest> = {}): Act =>
+  (seq: number, writeId: string, fields: RequestFields = {}): Act =>
   (log) =>
-    log.append("t", {
-      generation: "first",
-      expected: seq - 1,
-      record: recordAt(seq, { writeId, checkpointId: writeId }),
-      ...fields,
-    });
+    log.append("t", requestFor(recordAt(seq, { writeId, checkpointId: writeId }), fields));
 
 export const inTurn =
   (...acts: Act[]): Act =>
@@ -66,14 +66,14 @@ export const inTurn =
   };
 
 export const nothing: Act = async () => undefined;
-export const EDITS: Partial<AppendRequest> = {
+export const EDITS: RequestFields = {
   replace: [recordAt(3, { writeId: "rewritten" })],
   drop: [2],
   dropBelow: 2,
 };
 export const fourRecords: Act = inTurn(...[1, 2, 3, 4].map((seq) => append(seq, `write-${seq}`)));
 export const remove: Act = (log) => log.remove("t");
-export const removeAtFour: Act = (log) => log.remove("t", { generation: "first", seq: 4 });
+export const removeAtFour: Act = (log) => log.remove("t", placeAt(4));
 /** The same, on a disk where no byte can be written. */
 export const removeAtFourOnFullDisk: Act = (log) => {
   const outer = actors.getStore();

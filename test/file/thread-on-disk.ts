@@ -2,19 +2,14 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { threadDirectoryName } from "../../src/backends/file/layout.ts";
 import { FileLog } from "../../src/backends/file/log.ts";
-import type { AppendRequest, LogRecord } from "../../src/checkpoint/thread-log.ts";
-import { recordAt as sampleAt } from "../../src/testing/thread-log-cases/sample-records.ts";
+import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
+import { requestFor, recordAt as sampleAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 
 /** With a body that is JSON, as that of a checkpoint is. */
 export const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord =>
   sampleAt(seq, { body: Buffer.from(`{"of":${seq}}`), ...fields });
 
-export const requestFor = (record: LogRecord, fields: Partial<AppendRequest> = {}): AppendRequest => ({
-  generation: "first",
-  expected: record.seq - 1,
-  record,
-  ...fields,
-});
+export { requestFor };
 
 export const seqsOf = (entries: readonly { readonly seq: number }[] = []): number[] => entries.map(({ seq }) => seq);
 

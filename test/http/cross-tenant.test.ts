@@ -7,7 +7,7 @@ import { redisCheckpointer } from "../../src/backends/redis/index.ts";
 import { s3BucketCheckpointer } from "../../src/backends/s3/index.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-log.ts";
-import { markAt, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
+import { markAt, placeAt, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
 import { LOCAL_BACKENDS } from "../local-backends.ts";
 import { bucketOfTests, type TestBucket } from "../oci-stand-in/test-bucket.ts";
@@ -101,7 +101,7 @@ class CredulousLog extends MemoryLog {
   override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     const { record, replace = [], drop = [], dropBelow = 1, expected } = request;
     const numbers = [record, ...replace].flatMap(({ seq, base, head }) => [seq, base, head]).concat(drop, dropBelow);
-    if (numbers.every((number) => number >= 0 && number <= expected + 1)) return super.append(threadId, request);
+    if (numbers.every((number) => number >= 0 && number <= expected.seq + 1)) return super.append(threadId, request);
     this.strays.push(request);
     for (const tenant of ["before", "after"]) await this.remove(`${tenant}/t`);
     return { appended: true };
@@ -138,7 +138,7 @@ test.each([
   const log = new CredulousLog();
   const checkpointer = new Checkpointer(log);
   const tenants = await TwoTenants.on(checkpointer, SCOPES);
-  const answer = await tenants.attack({ kind: "append", request: { generation: "first", expected: 3, ...fields } });
+  const answer = await tenants.attack({ kind: "append", request: { expected: placeAt(3), ...fields } });
   expect([answer.status, JSON.parse(answer.body)]).toMatchObject([400, { code: "INVALID_ARGUMENT" }]);
   expect(answer.body, "it is about the request, and no failure of the service").not.toContain("instance");
   expect(log.strays).toEqual([]);

@@ -55,9 +55,8 @@ describe.each(PLACES)("in front of %s", (_, make) => {
   }
 
   function append(id: string, request: AppendRequest, token = writer.token): Promise<RawAnswer> {
-    const { generation, expected } = request;
-    const condition =
-      expected === 0 ? { "if-none-match": "*" } : { "if-match": entityTag({ generation, seq: expected }) };
+    const { expected } = request;
+    const condition = expected.seq === 0 ? { "if-none-match": "*" } : { "if-match": entityTag(expected) };
     const headers = { host: "localhost", authorization: `Bearer ${token}`, "content-type": FRAME_TYPE, ...condition };
     const path = pathOf("append", { thread: id });
     return rawRequest(there.service.port, { method: "POST", path, headers, body: encodeAppend(request) });

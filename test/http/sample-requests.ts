@@ -1,4 +1,4 @@
-import { recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
+import { placeAt, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { vectorText } from "../../src/wire/item-messages.ts";
 import type { ItemOperation } from "../../src/wire/item-routes.ts";
 import { encodeAppend } from "../../src/wire/messages.ts";
@@ -44,7 +44,7 @@ export function sampleRequest(
   const headers = {
     ...(request !== undefined && { "content-type": request.type }),
     ...(operation === "append" && {
-      "if-match": entityTag({ generation: "first", seq: 1 }),
+      "if-match": entityTag(placeAt(1)),
       "idempotency-key": idempotencyKey(append.record.writeId),
     }),
   };

@@ -5,7 +5,7 @@ import { HttpLog } from "../../src/backends/http/log.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendRequest, LogRecord } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, serve } from "../../src/server/index.ts";
-import { recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
+import { placeAt, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { encodeAppend } from "../../src/wire/messages.ts";
 import { entityTag } from "../../src/wire/names.ts";
 import { FRAME_TYPE, SCOPES, type Scope } from "../../src/wire/protocol.ts";
@@ -96,7 +96,7 @@ export class TwoTenants {
       case "list":
         return this.#send("attacker", "GET", `${pathOf("list", { thread: "t" })}?limit=100&before=${attack.before}`);
       case "remove": {
-        const headers = { "if-match": entityTag({ generation: "first", seq: attack.seq }) };
+        const headers = { "if-match": entityTag(placeAt(attack.seq)) };
         return this.#send("attacker", "DELETE", pathOf("remove", { thread: "t" }), headers);
       }
       case "remake":
@@ -105,9 +105,8 @@ export class TwoTenants {
   }
 
   #append(request: AppendRequest): Promise<RawAnswer> {
-    const { expected, generation } = request;
-    const condition =
-      expected === 0 ? { "if-none-match": "*" } : { "if-match": entityTag({ generation, seq: expected }) };
+    const { expected } = request;
+    const condition = expected.seq === 0 ? { "if-none-match": "*" } : { "if-match": entityTag(expected) };
     const headers = { "content-type": FRAME_TYPE, ...condition };
     return this.#send("attacker", "POST", pathOf("append", { thread: "t" }), headers, encodeAppend(request));
   }
@@ -158,7 +157,7 @@ const append: fc.Arbitrary<Attack> = fc
   .map(({ isOrderly, expected, record: own, ...edits }) => {
     const seq = expected + 1;
     const orderly = { ...own, seq, ...(own.checkpointId === undefined ? {} : { head: seq, base: 1 }) };
-    return { kind: "append", request: { generation: "first", expected, record: isOrderly ? orderly : own, ...edits } };
+    return { kind: "append", request: { expected: placeAt(expected), record: isOrderly ? orderly : own, ...edits } };
   });
 
 const attack: fc.Arbitrary<Attack> = fc.oneof(

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { OciLog } from "../../src/backends/oci/log.ts";
 import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
+import { placeAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { logOptions, type TestPlace } from "./test-bucket.ts";
 
 /** A small record of a thread, each building on the ten before it. */
@@ -20,7 +21,7 @@ export const sampleRecord = (seq: number): LogRecord => ({
 export async function filledLog(place: TestPlace, threadId: string, count: number): Promise<OciLog> {
   const log = new OciLog(logOptions(place));
   for (let seq = 1; seq <= count; seq++) {
-    const outcome = await log.append(threadId, { generation: "g", expected: seq - 1, record: sampleRecord(seq) });
+    const outcome = await log.append(threadId, { expected: placeAt(seq - 1, "g"), record: sampleRecord(seq) });
     expect(outcome).toEqual({ appended: true });
   }
   return log;

@@ -39,12 +39,21 @@ export function testOnRedis(
       await admin.call("ACL", ["SETUSER", user, "-evalsha", "-eval"]);
       return async () => void (await admin.call("ACL", ["SETUSER", user, "+evalsha", "+eval"]));
     };
+    const keys = (): Promise<string[]> => admin.keys(`${prefix}*`);
+    const snapshot = async () => {
+      const copies = await Promise.all((await keys()).map(async (key) => [key, await admin.dumpBuffer(key)] as const));
+      return async () => {
+        await Promise.all((await keys()).map((key) => admin.del(key)));
+        for (const [key, copy] of copies) if (copy !== null) await admin.restore(key, 0, copy);
+      };
+    };
     const cleanup = async () => {
       await clearPrefix(admin, prefix);
       await endClient(client);
       await admin.call("ACL", ["DELUSER", user]);
     };
-    return { client, prefix, outage, cleanup };
+    // Of a cluster, one node has only a part of them.
+    return { client, prefix, outage, ...(where === "redis" && { snapshot }), cleanup };
   };
 
   testThreadLog({

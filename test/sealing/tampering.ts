@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { beginningOf } from "../../src/checkpoint/append-rules.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
@@ -61,7 +62,7 @@ export function testTampering(
         if (altered.every((record, index) => record === records[index])) continue;
         const [record, ...more] = altered;
         if (record === undefined) throw new Error(`${threadId} has no record`);
-        const outcome = await part.append(threadId, { generation, expected: 0, record, more });
+        const outcome = await part.append(threadId, { expected: beginningOf(generation), record, more });
         expect(outcome.appended).toBe(true);
       }
       return new Checkpointer(part, { sealing });

@@ -11,6 +11,7 @@ import { testFeatures } from "../feature-sample.ts";
 export interface Contents {
   readonly open: () => DictStorage;
   readonly outage: () => Promise<() => Promise<void>>;
+  readonly snapshot?: () => Promise<() => Promise<void>>;
   readonly cleanup?: () => Promise<void>;
 }
 
@@ -34,7 +35,14 @@ export const onMaps =
   (...missing: ("list" | "compareAndSave")[]) =>
   async (): Promise<Contents> => {
     const cells = new Map<string, string>();
-    return contents(() => new ReorderingStorage(cells), ...missing);
+    const snapshot = async () => {
+      const copy = new Map(cells);
+      return async () => {
+        cells.clear();
+        for (const [key, cell] of copy) cells.set(key, cell);
+      };
+    };
+    return { ...contents(() => new ReorderingStorage(cells), ...missing), snapshot };
   };
 
 export async function onFiles(): Promise<Contents> {

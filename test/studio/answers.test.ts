@@ -201,7 +201,7 @@ describe("the walk over all threads", () => {
   });
 });
 
-const FIRST = { generation: "g", expected: 0 } as const;
+const FIRST = { expected: { generation: "g", seq: 0, writeId: "" } } as const;
 
 /** A head as a save leaves it. */
 const headAt = (index: number): LogRecord => ({

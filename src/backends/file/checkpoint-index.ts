@@ -1,3 +1,4 @@
+import type { LogEntry } from "../../checkpoint/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
 import type { NamedPlace, Snapshot } from "./snapshot.ts";
@@ -6,6 +7,8 @@ interface KnownNames {
   /** While this is unchanged, no record was replaced or dropped, so earlier reads are still valid. */
   readonly edition: string;
   readonly byFile: Map<number, readonly NamedPlace[]>;
+  /** The newest record when they were read. A directory that was put back to an older copy lacks it. */
+  readonly asOf: Pick<LogEntry, "seq" | "writeId">;
 }
 
 /**
@@ -17,7 +20,7 @@ export class CheckpointIndex {
 
   /** The position of the newest record that carries the name. */
   async find(snapshot: Snapshot, name: string): Promise<number | undefined> {
-    const byFile = this.#namesOf(snapshot);
+    const byFile = await this.#namesOf(snapshot);
     const unknown = snapshot.files.filter((file) => !byFile.has(file));
     await inParallel(unknown, async (file) => byFile.set(file, (await snapshot.entriesAsWritten(file)).map(namesIn)));
     for (const file of snapshot.files.toReversed()) {
@@ -27,12 +30,16 @@ export class CheckpointIndex {
     return snapshot.findFolded(name);
   }
 
-  #namesOf({ place, listing }: Snapshot): Map<number, readonly NamedPlace[]> {
+  async #namesOf(snapshot: Snapshot): Promise<Map<number, readonly NamedPlace[]>> {
+    const { place, listing, tail } = snapshot;
     const known = this.#known.get(place.path);
-    const isOfToday = known !== undefined && listing.editions.includes(known.edition);
+    const isOfToday =
+      known !== undefined &&
+      listing.editions.includes(known.edition) &&
+      (await snapshot.entry(known.asOf.seq))?.writeId === known.asOf.writeId;
     const byFile = new Map(isOfToday ? listing.loose.flatMap((file) => placesIn(known.byFile, file)) : []);
     const [edition] = listing.editions;
-    if (edition !== undefined) this.#known.set(place.path, { edition, byFile });
+    if (edition !== undefined) this.#known.set(place.path, { edition, byFile, asOf: tail.entry });
     return byFile;
   }
 }

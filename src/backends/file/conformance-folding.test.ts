@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
+import { folderCopy } from "../../../test/file/folder-copy.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { FileLog } from "./log.ts";
 
@@ -13,6 +14,7 @@ testThreadLog({
   create: async () => {
     const directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));
     const open = (): FileLog => new FileLog({ directory, foldEvery: 2 });
-    return { subject: open(), reopen: async () => open(), cleanup: () => rm(directory, { recursive: true }) };
+    const cleanup = (): Promise<void> => rm(directory, { recursive: true });
+    return { subject: open(), reopen: async () => open(), snapshot: () => folderCopy(directory), cleanup };
   },
 });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
 import { testFeatures } from "../../../test/feature-sample.ts";
+import { folderCopy } from "../../../test/file/folder-copy.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
@@ -18,7 +19,8 @@ testThreadLog({
   create: async () => {
     const directory = await emptyDirectory();
     const open = (): FileLog => new FileLog({ directory });
-    return { subject: open(), reopen: async () => open(), cleanup: () => rm(directory, { recursive: true }) };
+    const cleanup = (): Promise<void> => rm(directory, { recursive: true });
+    return { subject: open(), reopen: async () => open(), snapshot: () => folderCopy(directory), cleanup };
   },
 });
 

@@ -2,9 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/thread-log.ts";
 import { ERROR_CODES } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { openUrl } from "./checkpointer.ts";
 import { classify } from "./classify.ts";
 import { FileCheckpointer } from "./index.ts";
@@ -30,13 +31,6 @@ const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
   metadata: undefined,
   body: Buffer.from(`{"of":${seq}}`),
   words: undefined,
-  ...fields,
-});
-
-const requestFor = (record: LogRecord, fields: Partial<AppendRequest> = {}): AppendRequest => ({
-  generation: "first",
-  expected: record.seq - 1,
-  record,
   ...fields,
 });
 

@@ -1,7 +1,9 @@
 import { dirname } from "node:path";
-import { replacedNothing } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, LogEntry } from "../../checkpoint/thread-log.ts";
+import { isExpected, placeOfTail, replacedNothing } from "../../checkpoint/append-rules.ts";
+import type { AppendOutcome, KnownPlace, LogEntry } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
+import { isGone } from "./classify.ts";
 import { createAt, syncDirectory } from "./durable-write.ts";
 import { finishEdits } from "./edits.ts";
 import { type LogPlace, recordPath } from "./layout.ts";
@@ -10,6 +12,7 @@ import { renderRecord, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { takeStaging } from "./staging.ts";
+import { readEntries } from "./stored-record.ts";
 import { findLog } from "./thread-directory.ts";
 import { AGAIN } from "./undisturbed.ts";
 
@@ -20,18 +23,18 @@ import { AGAIN } from "./undisturbed.ts";
  */
 export interface Footing {
   readonly place: LogPlace;
-  readonly generation: string;
-  readonly tail: number;
+  readonly tail: KnownPlace;
+  /** The file of the tail: the number of the first record in it. A tail that is folded already has none. */
+  readonly file: number | undefined;
   /** How far the history was folded at that time. */
   readonly foldedTo: number;
   /** Absolute. */
   readonly staging: string;
 }
 
-/** The position that a writer takes for the tail. */
+/** What a writer takes for the tail. */
 export interface Expected {
-  readonly generation: string;
-  readonly expected: number;
+  readonly expected: KnownPlace;
   /** Records that it expects to exist. */
   readonly replace?: readonly LogEntry[];
 }
@@ -56,28 +59,45 @@ export async function findFooting(
     await finishEdits(root, place);
     return AGAIN;
   }
-  if (tail.generation !== request.generation || tail.entry.seq !== request.expected) return refusal(snapshot, request);
+  if (!isExpected(tail, request.expected)) return refusal(snapshot, request);
   const { replace = [] } = request;
   const replaced = await inParallel(replace, ({ seq }) => snapshot.entry(seq));
   if (replaced.includes(undefined)) throw replacedNothing();
   await syncAbove(place);
-  const { generation, entry } = tail;
-  return { place, generation, tail: entry.seq, foldedTo: foldedTo(snapshot.listing), staging };
+  const folded = foldedTo(snapshot.listing);
+  const file = tail.entry.seq > folded ? snapshot.files.at(-1) : undefined;
+  return { place, tail: placeOfTail(tail), file, foldedTo: folded, staging };
+}
+
+/**
+ * Whether the tail is what it was. The staging directory does not tell that of a
+ * folder that was put back to an older copy: the copy may hold it too.
+ */
+export async function stillHolds({ place, tail, file }: Footing): Promise<boolean> {
+  if (file === undefined) return false;
+  try {
+    const entries = await readEntries(place, file);
+    return entries.some(({ seq, writeId }) => seq === tail.seq && writeId === tail.writeId);
+  } catch (error) {
+    // Reading the log says what is the matter.
+    if (isGone(error) || StateError.is(error)) return false;
+    throw error;
+  }
 }
 
 /** Adds a record, and those appended with it, after the tail. False if another writer was faster. The caller must sync. */
 export function commit(
-  { place, generation, staging }: Footing,
+  { place, tail, staging }: Footing,
   stored: Omit<StoredRecord, "generation" | "log">,
 ): Promise<boolean> {
-  const bytes = renderRecord({ ...stored, generation, log: place.log });
+  const bytes = renderRecord({ ...stored, generation: tail.generation, log: place.log });
   return createAt(recordPath(place, stored.record.seq), bytes, staging);
 }
 
 /** The caller's answer when it may not append. */
-export async function refusal(snapshot: Snapshot, { generation, expected }: Expected): Promise<Refusal> {
+export async function refusal(snapshot: Snapshot, { expected }: Expected): Promise<Refusal> {
   const { place, tail } = snapshot;
-  const occupant = tail.generation === generation ? await snapshot.entry(expected + 1) : undefined;
+  const occupant = tail.generation === expected.generation ? await snapshot.entry(expected.seq + 1) : undefined;
   // The caller may find its own earlier attempt here and report it as saved, so it must be on the disk.
   if (occupant !== undefined) await syncDirectory(place.path);
   if (occupant !== undefined) await syncAbove(place);

@@ -63,9 +63,12 @@ export class FileLog implements ThreadLog {
   }
 
   readTail(threadId: string, options: { readonly newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
-    return this.#read(threadId, (snapshot) => {
+    const { newerThan } = options;
+    return this.#read(threadId, async (snapshot) => {
       const { generation, entry } = snapshot.tail;
-      return chainOf(snapshot, snapshot.records(firstUnknown(generation, entry, options.newerThan), entry.seq));
+      const isBelow = newerThan !== undefined && newerThan.generation === generation && newerThan.seq < entry.seq;
+      const there = isBelow ? await snapshot.entry(newerThan.seq) : undefined;
+      return chainOf(snapshot, snapshot.records(firstUnknown(snapshot.tail, newerThan, there), entry.seq));
     });
   }
 
@@ -100,10 +103,7 @@ export class FileLog implements ThreadLog {
     return (await this.#read(threadId, (snapshot) => checkpointsBelow(snapshot, before, limit))) ?? [];
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { readonly generation: string; readonly seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     // Not `#openForWriting`: it tests the directory by writing a file, but deleting must work on a full disk.
     await this.#open();
     return ifTail === undefined ? removeThread(this.#root, threadId) : removeThreadAt(this.#root, threadId, ifTail);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 import { createMarkAt } from "./durable-write.ts";
@@ -41,16 +41,12 @@ export function removeThread(root: RootDirectory, threadId: string): Promise<Rem
  * from then on no append can succeed and no reader sees the thread. Any process may
  * finish the removal.
  */
-export function removeThreadAt(
-  root: RootDirectory,
-  threadId: string,
-  { generation, seq }: { readonly generation: string; readonly seq: number },
-): Promise<Removal> {
+export function removeThreadAt(root: RootDirectory, threadId: string, expected: KnownPlace): Promise<Removal> {
   return untilUndisturbed(async () => {
-    const footing = await findFooting(root, threadDirectoryName(threadId), { generation, expected: seq });
+    const footing = await findFooting(root, threadDirectoryName(threadId), { expected });
     if (footing === AGAIN) return AGAIN;
     if ("appended" in footing) return footing.tail === undefined ? "absent" : "moved";
-    if (!(await commitRemoval(footing, threadId, seq + 1))) return AGAIN;
+    if (!(await commitRemoval(footing, threadId, expected.seq + 1))) return AGAIN;
     await retireLog(root, footing.place);
     return "removed";
   });

@@ -16,8 +16,8 @@ import {
   testTwoAtOnce,
   unfinishedEdits,
 } from "../../../test/file/interrupted-acts.ts";
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
-import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import { placeAt, type RequestFields, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 
 vi.mock("node:fs/promises", async (original) => {
   const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
@@ -33,7 +33,7 @@ vi.mock("./read-file.ts", async (original) => {
 const recordsFrom = (seq: number, ...writeIds: string[]): LogRecord[] =>
   writeIds.map((writeId, index) => recordAt(seq + index, { writeId, checkpointId: writeId }));
 /** Three records at once; the last has a further name. */
-const several = (seq: number, writeId: string, fields: Partial<AppendRequest> = {}): Act => {
+const several = (seq: number, writeId: string, fields: RequestFields = {}): Act => {
   const last = recordAt(seq + 2, { writeId: `${writeId}-last`, names: ["latest"] });
   return append(seq, writeId, { more: [...recordsFrom(seq + 1, `${writeId}-second`), last], ...fields });
 };
@@ -73,7 +73,7 @@ testTwoAtOnce({
     threeTogether,
   ],
   "reading what is newer, a change of one of several": [
-    (log) => log.readTail("t", { newerThan: { generation: "first", seq: 2 } }),
+    (log) => log.readTail("t", { newerThan: placeAt(2) }),
     append(5, "b", ONE_OF_SEVERAL),
     threeTogether,
   ],

@@ -6,6 +6,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { recordAt, requestFor, seqsOf, ThreadOnDisk } from "../../../test/file/thread-on-disk.ts";
 import type { AppendRequest, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { placeAt } from "../../testing/thread-log-cases/sample-records.ts";
 
 let thread: ThreadOnDisk;
 
@@ -105,7 +106,7 @@ test("what is newer than a known place, and the newest records, are read without
   writeFileSync(thread.segment(), "gone");
   const reader = thread.open();
   const seqs = async (seq: number): Promise<number[]> =>
-    seqsOf((await reader.readTail("t", { newerThan: { generation: "first", seq } }))?.records);
+    seqsOf((await reader.readTail("t", { newerThan: placeAt(seq) }))?.records);
   expect(await seqs(64)).toEqual([65, 66, 67, 68]);
   expect(await seqs(65)).toEqual([66, 67, 68]);
   expect(await seqs(67)).toEqual([68]);

@@ -19,8 +19,8 @@ import {
   unfinishedEdits,
 } from "../../../test/file/interrupted-acts.ts";
 import { actors } from "../../../test/file/stepwise.ts";
-import type { AppendRequest, LogEntry } from "../../checkpoint/thread-log.ts";
-import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import { type RequestFields, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { FileLog } from "./log.ts";
 import { RootDirectory } from "./root.ts";
@@ -83,7 +83,7 @@ test("a listing that an edit overtook is not taken for damage", async () => {
   const directory = await newDirectory();
   const [log, other] = [new FileLog({ directory }), new FileLog({ directory })];
   await inTurn(...[1, 2, 3].map((seq) => append(seq, `write-${seq}`)))(log);
-  const mark = (seq: number, head: number): Partial<AppendRequest> => ({
+  const mark = (seq: number, head: number): RequestFields => ({
     record: recordAt(seq, { head, checkpointId: undefined }),
   });
   await append(4, "", mark(4, 3))(log);

@@ -16,7 +16,7 @@ import {
   testTwoAtOnce,
   unfinishedEdits,
 } from "../../../test/file/interrupted-acts.ts";
-import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+import { placeAt, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 
 vi.mock("node:fs/promises", async (original) => {
   const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
@@ -94,7 +94,7 @@ testTwoAtOnce({
   "a copy, a removal and a new thread": [copy, inTurn(remove, recreate)],
   "a copy, a thread where it would go": [
     copy,
-    (log) => log.append("copied", { generation: "b", expected: 0, record: recordAt(1, { writeId: "b" }) }),
+    (log) => log.append("copied", { expected: placeAt(0, "b"), record: recordAt(1, { writeId: "b" }) }),
   ],
   "reading, edits and more edits": [
     (log) => log.readTail("t"),

@@ -1,3 +1,4 @@
+import { isSamePlace, placeOfTail } from "../../checkpoint/append-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
@@ -5,7 +6,7 @@ import { isGone } from "./classify.ts";
 import { syncDirectory, writeNewFile } from "./durable-write.ts";
 import { editsOf, finishOwnEdits } from "./edits.ts";
 import { fold } from "./folding.ts";
-import { commit, type Expected, type Footing, findFooting, type Refusal, refusal } from "./footing.ts";
+import { commit, type Expected, type Footing, findFooting, type Refusal, refusal, stillHolds } from "./footing.ts";
 import { type LogPlace, recordPath, threadDirectoryName } from "./layout.ts";
 import { renderRecord } from "./record-file.ts";
 import { openThread } from "./removing.ts";
@@ -31,13 +32,14 @@ export class ThreadWriter {
 
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     return untilUndisturbed(() =>
-      request.expected === 0 ? this.#begin(threadId, request) : this.#extend(threadId, request),
+      request.expected.seq === 0 ? this.#begin(threadId, request) : this.#extend(threadId, request),
     );
   }
 
   /** The first record is created together with the thread. */
   async #begin(threadId: string, request: AppendRequest): Promise<AppendOutcome | typeof AGAIN> {
-    const { generation, record, more = [] } = request;
+    const { record, more = [] } = request;
+    const { generation } = request.expected;
     const threadDirectory = threadDirectoryName(threadId);
     const snapshot = await openThread(this.#root, threadDirectory);
     if (snapshot !== undefined) return refusal(snapshot, request);
@@ -47,13 +49,8 @@ export class ThreadWriter {
       return true;
     });
     if (made === undefined) return AGAIN;
-    const footing = {
-      place: made,
-      generation,
-      tail: more.at(-1)?.seq ?? record.seq,
-      foldedTo: 0,
-      staging: made.staging,
-    };
+    const tail = placeOfTail({ generation, entry: more.at(-1) ?? record });
+    const footing = { place: made, tail, file: record.seq, foldedTo: 0, staging: made.staging };
     this.#footings.set(threadDirectory, footing);
     await this.#foldNowAndThen(footing, 0);
     return { appended: true };
@@ -73,10 +70,11 @@ export class ThreadWriter {
       if (isGone(error)) return AGAIN;
       throw error;
     }
-    const next = { ...footing, tail: more.at(-1)?.seq ?? record.seq };
+    const { generation } = request.expected;
+    const next = { ...footing, tail: placeOfTail({ generation, entry: more.at(-1) ?? record }), file: record.seq };
     if (edits !== undefined) await finishOwnEdits(this.#root, footing.place);
     else this.#footings.set(threadDirectory, next);
-    await this.#foldNowAndThen(next, footing.tail);
+    await this.#foldNowAndThen(next, footing.tail.seq);
     return { appended: true };
   }
 
@@ -88,7 +86,7 @@ export class ThreadWriter {
   /** The append that exceeds the limit of unfolded records folds them. `before` was the tail. */
   async #foldNowAndThen({ place, tail, foldedTo }: Footing, before: number): Promise<void> {
     this.#written.set(place.path, place);
-    const [now, then] = [tail, before].map((seq) => Math.floor((seq - foldedTo) / this.#foldEvery));
+    const [now, then] = [tail.seq, before].map((seq) => Math.floor((seq - foldedTo) / this.#foldEvery));
     if (now === then) return;
     // Its staging directory is about to be removed.
     this.#footings.delete(place.threadDirectory);
@@ -104,9 +102,11 @@ export class ThreadWriter {
     const known = this.#footings.get(threadDirectory);
     // Used once: if it is no longer valid, reading the log says why.
     this.#footings.delete(threadDirectory);
-    const isKnown = known?.generation === request.generation && known.tail === request.expected;
     // Whether the records to be replaced exist can only be seen in the log.
-    if (isKnown && (request.replace ?? []).length === 0) return known;
+    const isAlone = (request.replace ?? []).length === 0;
+    if (known !== undefined && isAlone && isSamePlace(known.tail, request.expected) && (await stillHolds(known))) {
+      return known;
+    }
     return findFooting(this.#root, threadDirectory, request);
   }
 }

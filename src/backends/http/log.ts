@@ -69,16 +69,15 @@ export class HttpLog implements ThreadLog {
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
-    const { generation, expected, record } = request;
-    const condition =
-      expected === 0 ? { "if-none-match": "*" } : { "if-match": entityTag({ generation, seq: expected }) };
+    const { expected, record } = request;
+    const condition = expected.seq === 0 ? { "if-none-match": "*" } : { "if-match": entityTag(expected) };
     const headers = { ...condition, "idempotency-key": idempotencyKey(record.writeId) };
     const body = encodeAppend(request);
     return readOutcome(fieldsOf(await this.#ask("append", { ids: { thread: threadId }, headers, body })));
   }
 
   async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
-    const query = newerThan && { generation: newerThan.generation, after: newerThan.seq };
+    const query = newerThan && { after: newerThan.seq, generation: newerThan.generation, write: newerThan.writeId };
     return chainIn(await this.#ask("readTail", { ids: { thread: threadId }, ...(query && { query }) }));
   }
 
@@ -105,10 +104,7 @@ export class HttpLog implements ThreadLog {
     return readEntries(fieldsOf(await this.#ask("list", { ids: { thread: threadId }, query: { before, limit } })));
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { generation: string; seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     const headers = ifTail === undefined ? {} : { "if-match": entityTag(ifTail) };
     return fieldsOf(await this.#ask("remove", { ids: { thread: threadId }, headers })).oneOf(
       "outcome",

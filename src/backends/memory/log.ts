@@ -1,4 +1,4 @@
-import { assertAppend, carries, recordsIn, replacedNothing } from "../../checkpoint/append-rules.ts";
+import { assertAppend, carries, isExpected, recordsIn, replacedNothing } from "../../checkpoint/append-rules.ts";
 import { firstUnknown, newestWithin } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
@@ -43,13 +43,12 @@ export class MemoryLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     this.#assertOpen();
-    const { generation, expected } = request;
+    const { generation, seq } = request.expected;
     const thread = this.#thread(threadId);
-    const tail = thread?.records.at(-1);
-    if ((tail?.seq ?? 0) !== expected || (thread !== undefined && thread.generation !== generation)) {
+    if (!isExpected(tailOf(thread), request.expected)) {
       const own = thread?.generation === generation ? thread : undefined;
-      const occupant = own?.records.find((other) => other.seq === expected + 1);
-      return { appended: false, tail, generation: thread?.generation, occupant };
+      const occupant = own?.records.find((other) => other.seq === seq + 1);
+      return { appended: false, tail: thread?.records.at(-1), generation: thread?.generation, occupant };
     }
     const records = edited(thread?.records ?? [], request);
     records.push(...recordsIn(request).map(copyOf));
@@ -64,7 +63,8 @@ export class MemoryLog implements ThreadLog {
     const thread = this.#thread(threadId);
     const tail = thread?.records.at(-1);
     if (thread === undefined || tail === undefined) return undefined;
-    return chainOf(thread, firstUnknown(thread.generation, tail, newerThan), tail);
+    const there = thread.records.findLast(({ seq }) => seq === newerThan?.seq);
+    return chainOf(thread, firstUnknown({ generation: thread.generation, entry: tail }, newerThan, there), tail);
   }
 
   async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
@@ -105,14 +105,10 @@ export class MemoryLog implements ThreadLog {
     return found;
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { generation: string; seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     const thread = this.#thread(threadId);
     if (thread === undefined) return "absent";
-    const same = thread.generation === ifTail?.generation && thread.records.at(-1)?.seq === ifTail.seq;
-    if (ifTail !== undefined && !same) return "moved";
+    if (ifTail !== undefined && !isExpected(tailOf(thread), ifTail)) return "moved";
     this.#threads.delete(threadId);
     this.#announce(threadId);
     return "removed";
@@ -185,6 +181,11 @@ export class MemoryLog implements ThreadLog {
   #announce(threadId: string): void {
     for (const listener of this.#listeners.get(threadId) ?? []) listener();
   }
+}
+
+function tailOf(thread: Thread | undefined): ThreadTail | undefined {
+  const entry = thread?.records.at(-1);
+  return thread && entry && { generation: thread.generation, entry };
 }
 
 /** Returns the same list if nothing is edited: the cost of an append must not grow with the thread. */

@@ -3,6 +3,7 @@ import { filledLog, sampleRecord } from "../../../test/oci-stand-in/filled-log.t
 import { OciStandIn } from "../../../test/oci-stand-in/stand-in.ts";
 import { logOptions, placeOn, type TestPlace } from "../../../test/oci-stand-in/test-bucket.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { placeAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { OCIBucketBackend } from "./index.ts";
 import { OciLog } from "./log.ts";
 
@@ -29,7 +30,7 @@ describe("deleting", () => {
     const log = new OciLog(logOptions(place));
     for (const id of ids)
       for (let seq = 1; seq <= 17; seq++)
-        await log.append(id, { generation: id, expected: seq - 1, record: sampleRecord(seq) });
+        await log.append(id, { expected: placeAt(seq - 1, id), record: sampleRecord(seq) });
     for (const [index, id] of ids.entries()) {
       expect(await log.remove(id)).toBe("removed");
       for (const other of ids.slice(index + 1)) expect((await log.readTail(other))?.records).toHaveLength(11);
@@ -64,7 +65,7 @@ describe("deleting", () => {
     const late = await filledLog(place, "t", 16);
     const other = new OciLog(logOptions(place));
     expect(await other.remove("t")).toBe("removed");
-    const request = { generation: "g", expected: 16, record: { ...sampleRecord(17), body: Buffer.alloc(50_000) } };
+    const request = { expected: placeAt(16, "g"), record: { ...sampleRecord(17), body: Buffer.alloc(50_000) } };
     expect(await late.append("t", request)).toMatchObject({ appended: false, tail: undefined });
     expect(names()).toEqual([]);
   });

@@ -12,6 +12,7 @@ import { seed } from "../../../test/property-seed.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { textOf, userMessage } from "../../state/message.ts";
+import { placeAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { OCIBucketBackend } from "./index.ts";
 import { OciLog } from "./log.ts";
 
@@ -86,8 +87,7 @@ test("of two appends at one place, one is made, though both push a page out befo
   const [one, other] = [new OciLog(logOptions(place)), new OciLog(logOptions(place))];
   const append = (log: OciLog, seq: number, writeId: string) =>
     log.append("t", {
-      generation: "g",
-      expected: seq - 1,
+      expected: placeAt(seq - 1, "g"),
       record: {
         seq,
         writeId,

@@ -1,4 +1,4 @@
-import { recordsIn } from "../../checkpoint/append-rules.ts";
+import { isExpected, recordsIn } from "../../checkpoint/append-rules.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";
@@ -34,7 +34,7 @@ export class Appending {
   }
 
   run(): Promise<AppendOutcome> {
-    return untilSteady(() => (this.#request.expected === 0 ? this.#begin() : this.#extend()));
+    return untilSteady(() => (this.#request.expected.seq === 0 ? this.#begin() : this.#extend()));
   }
 
   /** Usually no document exists: it is created without reading first, and read only if that is refused. */
@@ -51,7 +51,8 @@ export class Appending {
   }
 
   #first(leftovers: readonly Leftover[]): Thread {
-    const { generation, record } = this.#request;
+    const { record } = this.#request;
+    const { generation } = this.#request.expected;
     const { tail, before } = arriving(this.#request);
     const head = [...before, tail].find(({ seq }) => seq === tail.head);
     return {
@@ -100,7 +101,7 @@ export class Appending {
   }
 
   #fits({ generation, tail }: Thread): boolean {
-    return generation === this.#request.generation && tail.seq === this.#request.expected;
+    return isExpected({ generation, entry: tail }, this.#request.expected);
   }
 
   #next(thread: Thread, headEntry: LogEntry | undefined): Thread {
@@ -160,10 +161,10 @@ export class Appending {
   }
 
   async #refusal(found: Located): Attempt {
-    const { expected, generation } = this.#request;
+    const { generation, seq } = this.#request.expected;
     const { thread } = found;
     const isSame = thread.generation === generation;
-    const read = isSame ? await new ThreadReader(this.#requests, found).entries(expected + 1, expected + 1) : [];
+    const read = isSame ? await new ThreadReader(this.#requests, found).entries(seq + 1, seq + 1) : [];
     if (read === OVERTAKEN) return OVERTAKEN;
     const [occupant] = read.map(entryOf);
     return { appended: false, tail: entryOf(thread.tail), generation: thread.generation, occupant };

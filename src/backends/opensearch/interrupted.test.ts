@@ -4,6 +4,7 @@ import { httpUrl, ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { isReadable } from "../../checkpoint/listed-threads.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { placeAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import type { OpenSearchClient } from "./connect.ts";
 import { OpenSearchLog } from "./log.ts";
@@ -23,7 +24,7 @@ const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
 
 async function grow(log: ThreadLog, threadId: string, count: number, generation: string): Promise<void> {
   for (let seq = 1; seq <= count; seq++) {
-    const { appended } = await log.append(threadId, { generation, expected: seq - 1, record: recordAt(seq) });
+    const { appended } = await log.append(threadId, { expected: placeAt(seq - 1, generation), record: recordAt(seq) });
     expect(appended).toBe(true);
   }
 }
@@ -102,8 +103,7 @@ await describeWithService("opensearch", (url) => {
     test("has appended with all its edits, or nothing of it", async () => {
       const replacement = recordAt(3, { base: 3, header: "anew", body: Buffer.from("anew") });
       const request = {
-        generation: "first",
-        expected: 6,
+        expected: placeAt(6),
         record: recordAt(7, { base: 3 }),
         replace: [replacement],
         drop: [5],
@@ -127,7 +127,7 @@ await describeWithService("opensearch", (url) => {
           const again = await log.append("t", request);
           expect(again.appended || again.occupant?.writeId === "write-7").toBe(true);
           expect(await seen(log, "t")).toEqual(edited);
-          const next = { generation: "first", expected: 7, record: recordAt(8, { base: 3 }) };
+          const next = { expected: placeAt(7), record: recordAt(8, { base: 3 }) };
           expect((await log.append("t", next)).appended).toBe(true);
           expect((await log.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([3, 4, 6, 7, 8]);
           expect(await log.remove("t")).toBe("removed");
@@ -181,7 +181,7 @@ await describeWithService("opensearch", (url) => {
     const late = open(namespace);
     await grow(late, "t", 3, "first");
     await open(namespace).remove("t");
-    const outcome = await late.append("t", { generation: "first", expected: 3, record: recordAt(4) });
+    const outcome = await late.append("t", { expected: placeAt(3), record: recordAt(4) });
     expect(outcome).toEqual({ appended: false, tail: undefined, generation: undefined, occupant: undefined });
     expect(await index.documents()).toBe(0);
   });
@@ -192,10 +192,10 @@ await describeWithService("opensearch", (url) => {
     await grow(writer, "t", 3, "first");
     await late.readTail("t");
     const replaced = recordAt(3, { header: "anew" });
-    await writer.append("t", { generation: "first", expected: 3, record: recordAt(4), replace: [replaced] });
-    await writer.append("t", { generation: "first", expected: 4, record: recordAt(5), drop: [4] });
+    await writer.append("t", { expected: placeAt(3), record: recordAt(4), replace: [replaced] });
+    await writer.append("t", { expected: placeAt(4), record: recordAt(5), drop: [4] });
     // It still takes record 3 for the newest, and would move it into its own document.
-    const refused = await late.append("t", { generation: "first", expected: 3, record: recordAt(4) });
+    const refused = await late.append("t", { expected: placeAt(3), record: recordAt(4) });
     expect(refused).toMatchObject({ appended: false, tail: { seq: 5 }, occupant: undefined });
     const headers = (await writer.readTail("t"))?.records.map(({ header }) => header);
     expect(headers).toEqual(["header 1", "header 2", "anew", "header 5"]);
@@ -207,9 +207,9 @@ await describeWithService("opensearch", (url) => {
     const [writer, late] = [open(namespace), open(namespace)];
     await grow(writer, "t", 3, "first");
     await late.readTail("t");
-    await writer.append("t", { generation: "first", expected: 3, record: recordAt(4, { head: 4 }), drop: [3] });
-    expect((await late.append("t", { generation: "first", expected: 3, record: recordAt(4) })).appended).toBe(false);
-    await writer.append("t", { generation: "first", expected: 4, record: recordAt(5) });
+    await writer.append("t", { expected: placeAt(3), record: recordAt(4, { head: 4 }), drop: [3] });
+    expect((await late.append("t", { expected: placeAt(3), record: recordAt(4) })).appended).toBe(false);
+    await writer.append("t", { expected: placeAt(4), record: recordAt(5) });
     expect((await writer.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 4, 5]);
     expect((await writer.list("t", { limit: 9 })).map(({ seq }) => seq)).toEqual([5, 4, 2, 1]);
     await writer.remove("t");
@@ -227,7 +227,7 @@ await describeWithService("opensearch", (url) => {
       return client.transport.request({ ...what, ...(lines.length > 0 && { bulkBody: lines.join("\n") }) }, options);
     };
     const log = open(namespace, { transport: { request }, close: async () => undefined });
-    const append = { generation: "first", expected: 3, record: recordAt(4) };
+    const append = { expected: placeAt(3), record: recordAt(4) };
     await expect(log.append("t", append)).rejects.toThrow("strict_dynamic_mapping_exception");
     expect((await log.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 3]);
     isRefused = false;

@@ -83,7 +83,11 @@ export class OpenSearchLog implements ThreadLog {
   async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     return this.#reading(threadId, "whole", async (reader, { thread, revision }) => {
       const { generation, tail } = thread;
-      const records = await reader.range(firstUnknown(generation, tail, newerThan), tail.seq);
+      const isBelow = newerThan !== undefined && newerThan.generation === generation && newerThan.seq < tail.seq;
+      const there = isBelow ? await reader.entriesAt([newerThan.seq]) : [];
+      if (there === OVERTAKEN) return OVERTAKEN;
+      const from = firstUnknown({ generation, entry: tail }, newerThan, there[0]);
+      const records = await reader.range(from, tail.seq);
       if (records === OVERTAKEN) return OVERTAKEN;
       this.#footings.put({ thread, revision, finished: isFinished(thread) });
       return { generation, tail: entryOf(tail), records };
@@ -139,10 +143,7 @@ export class OpenSearchLog implements ThreadLog {
     return entries ?? [];
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { readonly generation: string; readonly seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     this.#footings.take(threadId);
     const requests = await this.#open();
     return this.#floodStage.despite(requests, () => removeThread(requests, this.#name(threadId), ifTail));

@@ -1,3 +1,5 @@
+import { isExpected } from "../../checkpoint/append-rules.ts";
+import type { KnownPlace } from "../../checkpoint/thread-log.ts";
 import { toLeftovers } from "./documents.ts";
 import { finishRemoval } from "./finishing.ts";
 import { commitGone } from "./items.ts";
@@ -7,11 +9,7 @@ import type { Requests } from "./requests.ts";
 
 type Removal = "removed" | "absent" | "moved";
 
-export function removeThread(
-  requests: Requests,
-  name: ThreadName,
-  ifTail: { readonly generation: string; readonly seq: number } | undefined,
-): Promise<Removal> {
+export function removeThread(requests: Requests, name: ThreadName, ifTail: KnownPlace | undefined): Promise<Removal> {
   const { key } = name;
   return untilSteady(async () => {
     const found = await findThread(requests, name, "entries");
@@ -22,7 +20,7 @@ export function removeThread(
       return "absent";
     }
     const { generation, tail, life, floor, edits, leftovers } = found.thread;
-    if (ifTail !== undefined && (ifTail.generation !== generation || ifTail.seq !== tail.seq)) return "moved";
+    if (ifTail !== undefined && !isExpected({ generation, entry: tail }, ifTail)) return "moved";
     const all = [...leftovers, { life, from: edits?.from ?? floor, to: tail.seq, copying: false }];
     const revision = await requests.write(commitGone(key, all, found.revision));
     if (revision === undefined) return OVERTAKEN;

@@ -50,7 +50,9 @@ const claimVariables = (
   edits: boolean,
 ): string => `  v_generation VARCHAR2(1024 BYTE) := :b_generation;
   v_expected NUMBER := :b_expected;
+  v_expected_write VARCHAR2(1024 BYTE) := :b_expected_write;
   v_tail NUMBER := :b_tail;
+  v_tail_write_id VARCHAR2(1024 BYTE) := :b_tail_write_id;
   v_thread_head NUMBER := :b_head;
   v_expires TIMESTAMP(3) := ${NOW} + NUMTODSINTERVAL(:b_ttl_seconds, 'SECOND');
   v_head_id VARCHAR2(1024 BYTE)${ownHead ? " := :b_checkpoint_id" : ""};
@@ -85,13 +87,14 @@ const COLUMNS = [
 
 /** Matches the row that an append builds on. */
 const UNCHANGED = `thread_id = v_thread AND generation = v_generation AND tail = v_expected
-      AND ${ALIVE}`;
+      AND tail_write_id = v_expected_write AND ${ALIVE}`;
 
 const claim = ({ threads, records }: TableNames, { ownHead }: AppendShape): string => `  IF v_expected = 0 THEN
     BEGIN
-      INSERT INTO ${threads} (thread_id, generation, tail, head, checkpoint_id, summary, metadata, unindexed, updated_at, expires_at)
-      VALUES (v_thread, v_generation, v_tail, v_thread_head, v_head_id, v_summary, v_head_metadata, v_head_unindexed,
-        SYSTIMESTAMP, v_expires);
+      INSERT INTO ${threads} (thread_id, generation, tail, tail_write_id, head, checkpoint_id, summary, metadata, unindexed, updated_at,
+        expires_at)
+      VALUES (v_thread, v_generation, v_tail, v_tail_write_id, v_thread_head, v_head_id, v_summary, v_head_metadata,
+        v_head_unindexed, SYSTIMESTAMP, v_expires);
     EXCEPTION
       WHEN DUP_VAL_ON_INDEX THEN
         RETURN;
@@ -101,7 +104,7 @@ ${ownHead ? claimWithHead(threads) : claimBehindHead(threads, records)}
   END IF;`;
 
 const claimWithHead = (threads: string): string => `    UPDATE ${threads}
-    SET tail = v_tail, head = v_thread_head, checkpoint_id = v_head_id, summary = v_summary, metadata = v_head_metadata,
+    SET tail = v_tail, tail_write_id = v_tail_write_id, head = v_thread_head, checkpoint_id = v_head_id, summary = v_summary, metadata = v_head_metadata,
       unindexed = v_head_unindexed, updated_at = SYSTIMESTAMP, expires_at = COALESCE(v_expires, expires_at)
     WHERE ${UNCHANGED};
     IF SQL%ROWCOUNT = 0 THEN
@@ -117,7 +120,7 @@ const claimBehindHead = (threads: string, records: string): string => `    BEGIN
         RETURN;
     END;
     UPDATE ${threads}
-    SET tail = v_tail, head = v_thread_head, updated_at = SYSTIMESTAMP, expires_at = COALESCE(v_expires, expires_at)
+    SET tail = v_tail, tail_write_id = v_tail_write_id, head = v_thread_head, updated_at = SYSTIMESTAMP, expires_at = COALESCE(v_expires, expires_at)
     WHERE thread_id = v_thread;
     IF v_old_head <> v_thread_head THEN
       BEGIN

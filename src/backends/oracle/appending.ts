@@ -34,19 +34,17 @@ export function appendSteps(names: TableNames, threadId: string, request: Append
   });
 }
 
-function claimBinds(
-  { generation, expected, ttlMs, ...edits }: AppendRequest,
-  last: LogRecord,
-  head?: LogRecord,
-): Binds {
+function claimBinds({ expected, ttlMs, ...edits }: AppendRequest, last: LogRecord, head?: LogRecord): Binds {
   const { drop = [], dropBelow, replace = [] } = edits;
   const isEdit = drop.length > 0 || dropBelow !== undefined || replace.length > 0;
   const firstReplaced = replace.reduce((least, { seq }) => Math.min(least, seq), Number.POSITIVE_INFINITY);
   const drops = { b_below: number(dropBelow), b_dropped: text(drop.length === 0 ? null : JSON.stringify(drop)) };
   return {
-    b_generation: text(generation),
-    b_expected: number(expected),
+    b_generation: text(expected.generation),
+    b_expected: number(expected.seq),
+    b_expected_write: text(expected.writeId),
     b_tail: number(last.seq),
+    b_tail_write_id: text(last.writeId),
     b_head: number(last.head),
     b_ttl_seconds: number(ttlMs === undefined ? null : ttlMs / 1000),
     b_appended: OUT_NUMBER,

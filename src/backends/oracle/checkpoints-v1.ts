@@ -13,6 +13,7 @@ export const checkpointsV1 = ({ threads, records, names, words }: TableNames): r
   thread_id VARCHAR2(1088 BYTE) NOT NULL PRIMARY KEY,
   generation VARCHAR2(1024 BYTE) NOT NULL,
   tail NUMBER(16) NOT NULL,
+  tail_write_id VARCHAR2(1024 BYTE) NOT NULL,
   head NUMBER(16) NOT NULL,
   checkpoint_id VARCHAR2(1024 BYTE),
   summary VARCHAR2(4000 BYTE),
@@ -68,7 +69,17 @@ export const columnsV1 = ({
   words,
 }: TableNames): Readonly<Record<string, readonly string[]>> => ({
   [threads]: [
-    ...["THREAD_ID", "GENERATION", "TAIL", "HEAD", "CHECKPOINT_ID", "SUMMARY", "METADATA", "UNINDEXED"],
+    ...[
+      "THREAD_ID",
+      "GENERATION",
+      "TAIL",
+      "TAIL_WRITE_ID",
+      "HEAD",
+      "CHECKPOINT_ID",
+      "SUMMARY",
+      "METADATA",
+      "UNINDEXED",
+    ],
     ...["UPDATED_AT", "EXPIRES_AT", "WORDS_TO", "EDITS"],
   ],
   [records]: [

@@ -6,7 +6,9 @@ import { assertTableName } from "./names.ts";
  * HOLDFAST            one row per thread: the only row that writers compete for, and the one that SQL users read
  *   thread_id         VARCHAR2, bytes            PRIMARY KEY
  *   generation        VARCHAR2
- *   tail, head        NUMBER                     positions of the newest record and of the checkpoint that stands for the thread
+ *   tail              NUMBER                     position of the newest record
+ *   tail_write_id     VARCHAR2(1024)             its write id: together they name it
+ *   head              NUMBER                     position of the checkpoint that stands for the thread
  *   checkpoint_id     VARCHAR2                   of the head
  *   summary           VARCHAR2                   its header, which is JSON; NULL where that is long
  *   metadata          CLOB IS JSON               its metadata; NULL where there is none

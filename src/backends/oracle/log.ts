@@ -119,28 +119,28 @@ export class OracleLog implements ThreadLog {
   }
 
   /** What is there instead; "free" if it has gone meanwhile, so that the append can be retried. */
-  async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
-    const rows = await this.#read(this.#sql.refusal, { b_thread: text(threadId), b_seq: number(expected + 1) });
+  async #refusal(threadId: string, { expected }: AppendRequest): Promise<AppendOutcome | "free"> {
+    const rows = await this.#read(this.#sql.refusal, { b_thread: text(threadId), b_seq: number(expected.seq + 1) });
     const [thread] = rows;
-    if (thread === undefined) return expected === 0 ? "free" : ABSENT;
+    if (thread === undefined) return expected.seq === 0 ? "free" : ABSENT;
     if (thread["EXPIRED"] === 1) {
-      if (expected > 0) return ABSENT;
+      if (expected.seq > 0) return ABSENT;
       await this.#ask(this.#sql.removeExpired, { b_thread: text(threadId) }, true);
       return "free";
     }
     const entries = rows.map(toEntry);
-    const occupant = entries.find(({ seq }) => seq === expected + 1);
+    const occupant = entries.find(({ seq }) => seq === expected.seq + 1);
     return {
       appended: false,
       tail: entries.find(({ seq }) => seq === thread["TAIL"]),
       generation: textIn(thread, "GENERATION"),
-      occupant: textIn(thread, "GENERATION") === generation ? occupant : undefined,
+      occupant: textIn(thread, "GENERATION") === expected.generation ? occupant : undefined,
     };
   }
 
   readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     if (newerThan === undefined) return this.#readChain(threadId, this.#sql.readTail, {}, (rows) => rows.at(-1));
-    const known = { b_generation: text(newerThan.generation), b_seq: number(positionIn(newerThan.seq)) };
+    const known = placeBinds(newerThan);
     return this.#readChain(threadId, this.#sql.readNewer, known, (rows) => rows.at(-1));
   }
 
@@ -175,22 +175,9 @@ export class OracleLog implements ThreadLog {
     return (await this.#read(this.#sql.list, { b_thread: text(threadId), ...range })).map(toEntry);
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { generation: string; seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
-    const { out } = await this.#ask(
-      this.#sql.remove,
-      {
-        b_thread: text(threadId),
-        b_generation: text(ifTail?.generation),
-        // No thread has a tail of 0.
-        b_seq: number(ifTail && positionIn(ifTail.seq)),
-        b_found: OUT_NUMBER,
-        b_gone: OUT_NUMBER,
-      },
-      true,
-    );
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
+    const binds = { b_thread: text(threadId), ...placeBinds(ifTail), b_found: OUT_NUMBER, b_gone: OUT_NUMBER };
+    const { out } = await this.#ask(this.#sql.remove, binds, true);
     if (out["b_found"] !== 1) return "absent";
     if (out["b_gone"] === 1) return "removed";
     return ifTail === undefined ? "absent" : "moved";
@@ -301,5 +288,12 @@ export class OracleLog implements ThreadLog {
 /** Clamped to what the column holds, so that any number from outside is compared rather than refused by the server. */
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): number =>
   Math.min(Math.max(before || 0, 0), Number.MAX_SAFE_INTEGER);
+
+/** No thread has a tail of 0. */
+const placeBinds = (place: KnownPlace | undefined): Binds => ({
+  b_generation: text(place?.generation),
+  b_seq: number(place && positionIn(place.seq)),
+  b_write_id: text(place?.writeId),
+});
 
 const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };

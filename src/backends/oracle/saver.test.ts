@@ -115,8 +115,7 @@ await describeWithStandIn((place) => {
     if (chain === undefined || first === undefined || last === undefined) throw new Error("there are two records");
     const { checkpointId: _, names: __, ...unnamed } = last;
     const outcome = await log.append("t", {
-      generation: chain.generation,
-      expected: last.seq,
+      expected: { generation: chain.generation, seq: last.seq, writeId: last.writeId },
       record: { ...unnamed, checkpointId: undefined, seq: last.seq + 1, writeId: "erasure" },
       replace: [{ ...first, metadata: '{"name":"erased"}' }],
     });

@@ -99,7 +99,9 @@ WHERE t.thread_id = :b_thread AND ${aliveIn("t")} ORDER BY r.seq`,
         isLong,
       ) => `SELECT ${record(isLong, "r.seq > t.known")}, t.generation, CASE WHEN r.seq > t.known THEN 1 ELSE 0 END AS wanted
 FROM (SELECT thread_id, generation, tail,
-    CASE WHEN generation = :b_generation AND tail >= :b_seq THEN :b_seq ELSE 0 END AS known
+    CASE WHEN generation = :b_generation THEN COALESCE((SELECT k.seq FROM ${records} k
+      WHERE k.thread_id = :b_thread AND k.seq = :b_seq AND COALESCE(k.write_id, k.checkpoint_id) = :b_write_id), 0)
+      ELSE 0 END AS known
   FROM ${threads} WHERE thread_id = :b_thread AND ${ALIVE}) t
 LEFT JOIN ${records} e ON e.thread_id = t.thread_id AND e.seq = t.tail
 LEFT JOIN ${records} r ON r.thread_id = t.thread_id
@@ -157,12 +159,13 @@ WHERE t.thread_id = :b_thread AND ${aliveIn("t")} ORDER BY r.seq DESC FETCH FIRS
   v_thread VARCHAR2(1088 BYTE) := :b_thread;
   v_generation VARCHAR2(1024 BYTE) := :b_generation;
   v_seq NUMBER := :b_seq;
+  v_write_id VARCHAR2(1024 BYTE) := :b_write_id;
   v_found NUMBER;
   v_gone NUMBER;
 BEGIN
   SELECT COUNT(*) INTO v_found FROM ${threads} WHERE thread_id = v_thread AND ${ALIVE};
   DELETE FROM ${threads} WHERE thread_id = v_thread
-    AND (v_generation IS NULL OR (generation = v_generation AND tail = v_seq));
+    AND (v_generation IS NULL OR (generation = v_generation AND tail = v_seq AND tail_write_id = v_write_id));
   v_gone := SQL%ROWCOUNT;
   :b_found := v_found;
   :b_gone := v_gone;
@@ -181,6 +184,7 @@ END;`,
   v_target VARCHAR2(1088 BYTE) := :b_target;
   v_generation VARCHAR2(1024 BYTE) := :b_generation;
   v_tail NUMBER;
+  v_tail_write_id VARCHAR2(1024 BYTE);
   v_head NUMBER;
   v_checkpoint_id VARCHAR2(1024 BYTE);
   v_summary VARCHAR2(4000 BYTE);
@@ -190,8 +194,8 @@ END;`,
 BEGIN
   :b_outcome := 0;
   BEGIN
-    SELECT tail, head, checkpoint_id, summary, metadata, unindexed, expires_at
-    INTO v_tail, v_head, v_checkpoint_id, v_summary, v_metadata, v_unindexed, v_expires
+    SELECT tail, tail_write_id, head, checkpoint_id, summary, metadata, unindexed, expires_at
+    INTO v_tail, v_tail_write_id, v_head, v_checkpoint_id, v_summary, v_metadata, v_unindexed, v_expires
     FROM ${threads} WHERE thread_id = v_source AND ${ALIVE}
     FOR UPDATE;
   EXCEPTION
@@ -199,8 +203,9 @@ BEGIN
       RETURN;
   END;
   BEGIN
-    INSERT INTO ${threads} (thread_id, generation, tail, head, checkpoint_id, summary, metadata, unindexed, updated_at, expires_at)
-    VALUES (v_target, v_generation, v_tail, v_head, v_checkpoint_id, v_summary, v_metadata, v_unindexed, SYSTIMESTAMP, v_expires);
+    INSERT INTO ${threads} (thread_id, generation, tail, tail_write_id, head, checkpoint_id, summary, metadata, unindexed,
+      updated_at, expires_at)
+    VALUES (v_target, v_generation, v_tail, v_tail_write_id, v_head, v_checkpoint_id, v_summary, v_metadata, v_unindexed, SYSTIMESTAMP, v_expires);
   EXCEPTION
     WHEN DUP_VAL_ON_INDEX THEN
       :b_outcome := 1;

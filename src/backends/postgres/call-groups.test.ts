@@ -5,14 +5,14 @@ import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { placeAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { PersonalData } from "../../wiring/personal-data.ts";
 import { InMemoryStore } from "../memory/index.ts";
 import { postgresLogOptions, postgresqlCheckpointer } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";
 
 const THREADS = Array.from({ length: 24 }, (_, index) => `thread ${index}`);
-const FIRST = { generation: "first", seq: 2 };
+const FIRST = placeAt(2);
 
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);
@@ -63,7 +63,7 @@ await describeWithService("postgres", (url) => {
       (threadId: string) => log.list(threadId, { limit: 500 }),
       (threadId: string) => log.readCheckpoint(threadId, "checkpoint-2"),
       (threadId: string) => log.append(threadId, edit),
-      (threadId: string) => log.remove(threadId, { generation: "first", seq: 3 }),
+      (threadId: string) => log.remove(threadId, placeAt(3)),
     ];
     for (const ask of asks) {
       const before = statements();
@@ -94,7 +94,7 @@ await describeWithService("postgres", (url) => {
     const { log, close } = await opened();
     const missing = requestFor(recordAt(3), { replace: [recordAt(1)], drop: [] });
     await log.append("thread 5", requestFor(recordAt(3), { drop: [1] }));
-    const late = { ...missing, expected: 3, record: recordAt(4) };
+    const late = { ...missing, expected: placeAt(3), record: recordAt(4) };
     const answers = await Promise.allSettled(
       THREADS.map((threadId) => log.append(threadId, threadId === "thread 5" ? late : edit)),
     );

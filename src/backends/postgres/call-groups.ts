@@ -1,4 +1,4 @@
-import type { LogChain, LogEntry, ThreadTail } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogChain, LogEntry, ThreadTail } from "../../checkpoint/thread-log.ts";
 import { Groups, type Ways } from "../../driver/groups.ts";
 import { isRefusal } from "./append-groups.ts";
 import type { TextRow } from "./ask.ts";
@@ -18,7 +18,7 @@ export interface Listing {
 
 export interface Removal {
   readonly threadId: string;
-  readonly ifTail?: { readonly generation: string; readonly seq: number };
+  readonly ifTail?: KnownPlace;
 }
 
 export type Removed = "removed" | "absent" | "moved";
@@ -80,15 +80,12 @@ export const callGroups = (run: RunStatement): CallGroups => ({
       mostUnderWay: 1,
       one: (removal) => removeOne(run, removal),
       many: async (group) => {
-        const [ids, generations] = [
-          group.map(({ threadId }) => threadId),
-          group.map(({ ifTail }) => ifTail?.generation ?? null),
-        ];
         const rows = await run(
           "removeMany",
-          ids,
-          generations,
+          group.map(({ threadId }) => threadId),
+          group.map(({ ifTail }) => ifTail?.generation ?? null),
           group.map(({ ifTail }) => ifTail?.seq ?? null),
+          group.map(({ ifTail }) => ifTail?.writeId ?? null),
         );
         const gone = rowsByPlace(rows);
         return group.map((_, place) => (gone.has(place) ? "removed" : undefined));
@@ -146,7 +143,7 @@ const checkpointOf = (rows: readonly TextRow[]): LogChain | "absent" =>
   chainOf(rows.at(-1), rows.slice(0, -1)) ?? "absent";
 
 async function removeOne(run: RunStatement, { threadId, ifTail }: Removal): Promise<Removed> {
-  const [row] = await run("remove", threadId, ifTail?.generation ?? null, ifTail?.seq ?? null);
+  const [row] = await run("remove", threadId, ifTail?.generation ?? null, ifTail?.seq ?? null, ifTail?.writeId ?? null);
   if (row?.["found"] !== "1") return "absent";
   if (row["gone"] === "1") return "removed";
   return ifTail === undefined ? "absent" : "moved";

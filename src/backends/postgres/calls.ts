@@ -15,8 +15,9 @@ export interface Appending {
 
 const APPEND: Parameters<Appending> = {
   thread: ({ threadId }) => threadId,
-  generation: ({ request }) => request.generation,
-  expected: ({ request }) => request.expected,
+  generation: ({ request }) => request.expected.generation,
+  expected: ({ request }) => request.expected.seq,
+  expected_write: ({ request }) => request.expected.writeId,
   seq: ({ request }) => request.record.seq,
   base: ({ request }) => request.record.base,
   head: ({ request }) => request.record.head,
@@ -59,7 +60,8 @@ const each =
 
 const APPEND_MANY: Parameters<readonly Appending[]> = {
   threads: each(({ threadId }) => threadId),
-  generations: each(({ request }) => request.generation),
+  generations: each(({ request }) => request.expected.generation),
+  expected_writes: each(({ request }) => request.expected.writeId),
   seqs: each(({ request }) => request.record.seq),
   bases: each(({ request }) => request.record.base),
   heads: each(({ request }) => request.record.head),
@@ -208,4 +210,4 @@ export const mayShare = (appending: Appending): boolean => mayShareEdits(appendi
 
 /** What `edit_many` takes: one new record, too. */
 export const mayShareEdits = ({ request: { expected, record, more = [], ttlMs } }: Appending): boolean =>
-  expected > 0 && more.length === 0 && record.names === undefined && ttlMs === undefined;
+  expected.seq > 0 && more.length === 0 && record.names === undefined && ttlMs === undefined;

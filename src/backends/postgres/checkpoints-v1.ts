@@ -41,7 +41,7 @@ export function grantsV1(names: TableNames, role: string): readonly string[] {
 
 /** Callers use named parameters. The prefix `p_` keeps a parameter from being mistaken for a column. */
 const RECORD = `
-    p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
+    p_thread text, p_generation text, p_expected integer, p_expected_write text, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
 const EDITS = `
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
@@ -51,7 +51,7 @@ const INDEX = `
 
 /** The parameters of a record, passed on. */
 const THE_RECORD = `
-        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
+        p_thread, p_generation, p_expected, p_expected_write, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
         p_body, p_ttl_ms`;
 
 const partOf = (table: string, part: number): string => table.replace(/"$/, `_${part}"`);
@@ -75,6 +75,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
        thread_id text COLLATE "C" PRIMARY KEY,
        generation text NOT NULL,
        tail integer NOT NULL,
+       tail_write_id text NOT NULL,
        head integer NOT NULL,
        metadata jsonb,
        unindexed boolean NOT NULL DEFAULT false,
@@ -148,28 +149,29 @@ function createAppend({ append, threads, records, names, watchers, channel }: Ta
   return `CREATE FUNCTION ${append} (${RECORD}) RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       own_metadata text := CASE WHEN p_head = p_seq THEN p_metadata END;
+      own_write text := coalesce(p_write_id, p_checkpoint_id);
     BEGIN
       IF p_expected = 0 THEN
-        INSERT INTO ${threads} (thread_id, generation, tail, head, metadata, unindexed, expires_at)
-        VALUES (p_thread, p_generation, p_seq, p_head, ${jsonb("own_metadata")}, ${unindexed("own_metadata")},
+        INSERT INTO ${threads} (thread_id, generation, tail, tail_write_id, head, metadata, unindexed, expires_at)
+        VALUES (p_thread, p_generation, p_seq, own_write, p_head, ${jsonb("own_metadata")}, ${unindexed("own_metadata")},
                 now() + p_ttl_ms * interval '1 millisecond')
         ON CONFLICT (thread_id) DO NOTHING;
       ELSIF p_head = p_seq THEN
-        UPDATE ${threads} SET tail = p_seq, head = p_head, stale = true,
+        UPDATE ${threads} SET tail = p_seq, tail_write_id = own_write, head = p_head, stale = true,
           metadata = ${jsonb("own_metadata")}, unindexed = ${unindexed("own_metadata")},
           expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
-        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected AND tail_write_id = p_expected_write
           AND (expires_at IS NULL OR expires_at > now());
       ELSE
         -- A mark has nothing to index; what is more than a mark may, whichever checkpoint stands for the thread.
-        UPDATE ${threads} t SET tail = p_seq, head = p_head, stale = t.stale OR octet_length(p_body) > 2,
+        UPDATE ${threads} t SET tail = p_seq, tail_write_id = own_write, head = p_head, stale = t.stale OR octet_length(p_body) > 2,
           metadata = CASE WHEN t.head = p_head THEN t.metadata ELSE (SELECT ${jsonb("r.metadata")}
             FROM ${records} r WHERE r.thread_id = p_thread AND r.seq = p_head) END,
           unindexed = CASE WHEN t.head = p_head THEN t.unindexed ELSE coalesce((SELECT ${unindexed("r.metadata")}
             FROM ${records} r WHERE r.thread_id = p_thread AND r.seq = p_head), false) END,
           expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', t.expires_at)
         WHERE t.thread_id = p_thread AND t.generation = p_generation AND t.tail = p_expected
-          AND (t.expires_at IS NULL OR t.expires_at > now());
+          AND t.tail_write_id = p_expected_write AND (t.expires_at IS NULL OR t.expires_at > now());
       END IF;
       IF NOT FOUND THEN
         RETURN false;
@@ -201,20 +203,22 @@ function createAppendMany({ appendMany, threads, records, watchers, channel }: T
       taken integer[];
     BEGIN
       SELECT array_agg(n.place) INTO taken
-      FROM unnest(p_threads, p_generations, p_seqs, p_heads) WITH ORDINALITY AS n (thread_id, generation, seq, head, place)
+      FROM unnest(p_threads, p_generations, p_expected_writes, p_seqs, p_heads) WITH ORDINALITY
+          AS n (thread_id, generation, expected_write, seq, head, place)
         CROSS JOIN LATERAL (
           SELECT FROM ${threads} t
           WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.seq - 1
-            AND (n.head = n.seq OR n.head = t.head) AND (t.expires_at IS NULL OR t.expires_at > now())
+            AND t.tail_write_id = n.expected_write AND (n.head = n.seq OR n.head = t.head) AND (t.expires_at IS NULL OR t.expires_at > now())
           FOR NO KEY UPDATE SKIP LOCKED) held;
       IF taken IS NULL THEN
         RETURN '{}';
       END IF;
-      UPDATE ${threads} t SET tail = n.seq, head = n.head, stale = t.stale OR n.head = n.seq OR n.length > 2,
+      UPDATE ${threads} t SET tail = n.seq, tail_write_id = n.write_id, head = n.head, stale = t.stale OR n.head = n.seq OR n.length > 2,
         metadata = CASE WHEN n.head = n.seq THEN ${jsonb("n.metadata")} ELSE t.metadata END,
         unindexed = CASE WHEN n.head = n.seq THEN ${unindexed("n.metadata")} ELSE t.unindexed END
       FROM unnest(taken) AS place, LATERAL (
         SELECT p_threads[place] AS thread_id, p_seqs[place] AS seq, p_heads[place] AS head, p_metadatas[place] AS metadata,
+          coalesce(p_write_ids[place], p_checkpoint_ids[place]) AS write_id,
           p_lengths[place] AS length) n
       WHERE t.thread_id = n.thread_id;
       INSERT INTO ${records} (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
@@ -242,12 +246,15 @@ function createAppendWithEdits(names: TableNames): string {
       old_times bigint[];
       to_replace integer := (SELECT count(*) FROM unnest(p_seqs) AS n (seq) WHERE n.seq <= p_expected);
       last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
+      last_write text := coalesce(
+        (SELECT coalesce(n.write_id, n.checkpoint_id) FROM unnest(p_seqs, p_write_ids, p_checkpoint_ids)
+          AS n (seq, write_id, checkpoint_id) WHERE n.seq = last_seq), p_write_id, p_checkpoint_id);
       last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
     BEGIN
       -- A thread that begins has nothing to edit, and one that is there already must stay as it is.
       IF p_expected > 0 THEN
         PERFORM FROM ${threads} WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
-          AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
+          AND tail_write_id = p_expected_write AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
         IF NOT FOUND THEN
           RETURN false;
         END IF;
@@ -280,7 +287,7 @@ function createAppendWithEdits(names: TableNames): string {
         p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_name_lists, p_headers, p_metadatas, p_bodies)
         AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body) WHERE n.seq > p_expected;
       ${keepNames(named, "unnest(p_seqs, p_name_lists) AS n (seq, names)")}
-      UPDATE ${threads} t SET tail = last_seq, head = last_head, stale = t.stale OR last_seq > p_seq, metadata = ${jsonb("h.metadata")}, unindexed = ${unindexed("h.metadata")}
+      UPDATE ${threads} t SET tail = last_seq, tail_write_id = last_write, head = last_head, stale = t.stale OR last_seq > p_seq, metadata = ${jsonb("h.metadata")}, unindexed = ${unindexed("h.metadata")}
       FROM (SELECT max(r.metadata) AS metadata FROM ${records} r
             WHERE r.thread_id = p_thread AND r.seq = last_head) h
       WHERE t.thread_id = p_thread;

@@ -1,14 +1,13 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import type { AppendRequest } from "../../checkpoint/thread-log.ts";
-import { markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { markAt, type RequestFields, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { postgresqlDdl } from "./index.ts";
 import { PostgresLog } from "./log.ts";
 
 /** Of a thread with three checkpoints; the newest has metadata, the second has further names. */
-const EDITS: Readonly<Record<string, Partial<AppendRequest>>> = {
+const EDITS: Readonly<Record<string, RequestFields>> = {
   below: { dropBelow: 3 },
   "below all": { dropBelow: 4, record: markAt(4, { head: 0, base: 4 }) },
   dropped: { drop: [1, 2] },
@@ -26,7 +25,7 @@ const EDITS: Readonly<Record<string, Partial<AppendRequest>>> = {
   "another tail": { expected: 2, record: markAt(3), drop: [1] },
 };
 const TABLES: Readonly<Record<string, string>> = {
-  threads: "thread_id, generation, tail, head, metadata, unindexed, indexed, stale",
+  threads: "thread_id, generation, tail, tail_write_id, head, metadata, unindexed, indexed, stale",
   records: "thread_id, seq, base, head, write_id, checkpoint_id, names, header, metadata, body",
   names: "thread_id, name, seq",
   words: "thread_id, seq, words",
@@ -51,7 +50,7 @@ await describeWithService("postgres", (url) => {
     const edits = Object.entries(EDITS).map(
       ([threadId, edit]) =>
         () =>
-          log.append(threadId, requestFor(markAt(4), edit)),
+          log.append(threadId, requestFor(edit.record ?? markAt(4), edit)),
     );
     const answers: unknown[] = [];
     if (areTogether) answers.push(...(await Promise.all(edits.map((edit) => edit()))));

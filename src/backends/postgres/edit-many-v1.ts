@@ -3,7 +3,7 @@ import type { TableNames } from "./layout.ts";
 
 /** What `append_many` takes. Callers use named parameters. */
 export const MANY: string = `
-    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_threads text[], p_generations text[], p_expected_writes text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea`;
 
 /** What is dropped and what is replaced, each with the place of its thread in the arrays before; their bodies are behind the others. */
@@ -24,8 +24,8 @@ export function createEditMany(names: TableNames): string {
   return `CREATE FUNCTION ${editMany} (${EDIT_MANY}) RETURNS integer[]
     LANGUAGE plpgsql ${BY_KEY} ${UNSORTED} AS $body$
     DECLARE
-      taken integer[] := ${appendMany} (p_threads, p_generations, p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids,
-        p_headers, p_metadatas, p_starts, p_lengths, p_bodies);
+      taken integer[] := ${appendMany} (p_threads, p_generations, p_expected_writes, p_seqs, p_bases, p_heads, p_write_ids,
+        p_checkpoint_ids, p_headers, p_metadatas, p_starts, p_lengths, p_bodies);
       replaced integer;
     BEGIN
       IF taken = '{}' THEN

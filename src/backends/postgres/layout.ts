@@ -5,7 +5,8 @@ import { assertNames } from "./names.ts";
  * <schema>.<prefix>threads   one row per thread: the only row that writers compete for
  *   thread_id   text, bytewise           PRIMARY KEY
  *   generation  text
- *   tail, head  integer                  positions of the newest record and of the checkpoint that stands for the thread
+ *   tail, tail_write_id                  position and write id of the newest record: together they name it
+ *   head        integer                  position of the checkpoint that stands for the thread
  *   metadata    jsonb                    of the head checkpoint, for queries; NULL where there is none
  *   unindexed   boolean                  it has metadata that jsonb cannot hold (\u0000, half a surrogate pair)
  *   indexed     integer                  up to which position the words are indexed: saves do not wait for that

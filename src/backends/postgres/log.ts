@@ -150,16 +150,16 @@ export class PostgresLog implements ThreadLog {
   }
 
   /** What is there instead; "free" if it has gone meanwhile, so that the append can be retried. */
-  async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
-    const rows = await this.#ask("refusal", threadId, Math.min(expected + 1, MAX_SEQ));
+  async #refusal(threadId: string, { expected }: AppendRequest): Promise<AppendOutcome | "free"> {
+    const rows = await this.#ask("refusal", threadId, Math.min(expected.seq + 1, MAX_SEQ));
     const [thread] = rows;
-    if (thread === undefined) return expected === 0 ? "free" : ABSENT;
+    if (thread === undefined) return expected.seq === 0 ? "free" : ABSENT;
     if (thread["expired"] === "t") {
-      if (expected > 0) return ABSENT;
+      if (expected.seq > 0) return ABSENT;
       await this.#ask("removeExpired", threadId);
       return "free";
     }
-    return refusalOf(thread, rows.map(toEntry), { generation, expected });
+    return refusalOf(thread, rows.map(toEntry), expected);
   }
 
   async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
@@ -167,7 +167,8 @@ export class PostgresLog implements ThreadLog {
       const rows = await this.#ask("readTail", threadId);
       return chainOf(rows.at(-1), rows);
     }
-    const rows = await this.#ask("readNewer", threadId, newerThan.generation, newerThan.seq);
+    const { generation, seq, writeId } = newerThan;
+    const rows = await this.#ask("readNewer", threadId, generation, positionIn(seq), writeId);
     return chainOf(
       rows.at(-1),
       rows.filter((row) => row["body"] !== null),
@@ -198,11 +199,11 @@ export class PostgresLog implements ThreadLog {
     return this.#groups.lists.call({ threadId, before: positionIn(before), limit });
   }
 
-  remove(threadId: string, ifTail?: { generation: string; seq: number }): Promise<Removed> {
+  remove(threadId: string, ifTail?: KnownPlace): Promise<Removed> {
     if (ifTail === undefined) return this.#groups.removals.call({ threadId });
     // No thread has a tail of 0, nor one that does not fit into the column.
     const seq = ifTail.seq >= 1 && ifTail.seq <= MAX_SEQ ? ifTail.seq : 0;
-    return this.#groups.removals.call({ threadId, ifTail: { generation: ifTail.generation, seq } });
+    return this.#groups.removals.call({ threadId, ifTail: { ...ifTail, seq } });
   }
 
   async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { grow, markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { grow, markAt, placeAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";
 
@@ -38,7 +38,7 @@ await describeWithService("postgres", (url) => {
         appended: false,
         tail: undefined,
       });
-      expect(await log.remove("t", { generation: "first", seq: far })).toBe("moved");
+      expect(await log.remove("t", placeAt(far))).toBe("moved");
     }
     expect(await rows()).toEqual(before);
     await log.close();

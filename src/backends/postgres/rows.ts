@@ -1,4 +1,4 @@
-import type { AppendOutcome, AppendRequest, LogChain, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendOutcome, KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 
@@ -41,15 +41,12 @@ export const chainOf = (tail: TextRow | undefined, rows: readonly TextRow[]): Lo
 export const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
 
 /** What an append is told that did not fit, from the thread's row and the entries at its tail and at the wanted place. */
-export const refusalOf = (
-  thread: TextRow,
-  entries: readonly LogEntry[],
-  { generation, expected }: Pick<AppendRequest, "generation" | "expected">,
-): AppendOutcome => ({
+export const refusalOf = (thread: TextRow, entries: readonly LogEntry[], expected: KnownPlace): AppendOutcome => ({
   appended: false,
   tail: entries.find(({ seq }) => seq === Number(thread["tail"])),
   generation: thread["generation"] ?? undefined,
-  occupant: thread["generation"] === generation ? entries.find(({ seq }) => seq === expected + 1) : undefined,
+  occupant:
+    thread["generation"] === expected.generation ? entries.find(({ seq }) => seq === expected.seq + 1) : undefined,
 });
 
 /** Most checkpoints are named by their write id: the name is then stored once. */

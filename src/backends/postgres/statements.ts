@@ -90,7 +90,8 @@ export function statements(names: TableNames): Statements {
 
     // The tail always comes, without its body if that is known already.
     readNewer: `SELECT ${entryColumns("r")}, CASE WHEN r.seq > t.known THEN r.body END AS body, t.generation
-      FROM (SELECT *, CASE WHEN t.generation = $2 AND t.tail >= $3::bigint THEN $3::bigint ELSE 0 END AS known FROM ${threads} t
+      FROM (SELECT *, CASE WHEN t.generation = $2 AND EXISTS (SELECT FROM ${records} k WHERE k.thread_id = t.thread_id
+          AND k.seq = $3 AND coalesce(k.write_id, k.checkpoint_id) = $4) THEN $3 ELSE 0 END AS known FROM ${threads} t
         WHERE t.thread_id = $1 AND ${ALIVE}) t
       LEFT JOIN ${records} last ON last.thread_id = t.thread_id AND last.seq = t.tail
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id
@@ -167,15 +168,16 @@ export function statements(names: TableNames): Statements {
 
     remove: `WITH found AS (SELECT FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
       gone AS (DELETE FROM ${threads} t WHERE t.thread_id = $1
-        AND ($2::text IS NULL OR (t.generation = $2 AND t.tail = $3)) RETURNING t.thread_id)
+        AND ($2::text IS NULL OR (t.generation = $2 AND t.tail = $3 AND t.tail_write_id = $4)) RETURNING t.thread_id)
       SELECT (SELECT count(*) FROM found) AS found, count(*) AS gone, ${tell("gone")} FROM gone`,
 
     // Returns those that are gone. One that another transaction holds is left out, so that nobody waits for another's thread.
     removeMany: `WITH held AS MATERIALIZED (
         SELECT n.thread_id, n.place
-        FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS n (thread_id, generation, tail, place)
+        FROM unnest($1::text[], $2::text[], $3::int[], $4::text[]) WITH ORDINALITY AS n (thread_id, generation, tail, write_id, place)
           CROSS JOIN LATERAL (SELECT FROM ${threads} t
-            WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.tail AND ${ALIVE}
+            WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.tail
+              AND t.tail_write_id = n.write_id AND ${ALIVE}
             FOR UPDATE SKIP LOCKED) t),
       gone AS (DELETE FROM ${threads} t WHERE t.thread_id = ANY (ARRAY(SELECT thread_id FROM held)) RETURNING t.thread_id),
       told AS (SELECT ${tell("gone")})
@@ -188,8 +190,8 @@ export function statements(names: TableNames): Statements {
 
     copy: `WITH source AS (SELECT * FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
       made AS (
-        INSERT INTO ${threads} (thread_id, generation, tail, head, metadata, unindexed, expires_at)
-        SELECT $2, $3, tail, head, metadata, unindexed, expires_at FROM source
+        INSERT INTO ${threads} (thread_id, generation, tail, tail_write_id, head, metadata, unindexed, expires_at)
+        SELECT $2, $3, tail, tail_write_id, head, metadata, unindexed, expires_at FROM source
         ON CONFLICT (thread_id) DO NOTHING RETURNING thread_id),
       copied AS (
         INSERT INTO ${records} (thread_id, ${COPIED})

@@ -22,7 +22,7 @@ interface Sending extends Pick<Ways<Appending, Reply>, "one" | "many"> {
 export const appendWays = ({ one, many, isOneServer }: Sending): Ways<Appending, Reply> => ({
   one,
   many,
-  mayShare: ({ request }) => request.expected > 0 && isOneServer(),
+  mayShare: ({ request }) => request.expected.seq > 0 && isOneServer(),
   threadOf: ({ threadId }) => threadId,
   // A group that is answered goes on as one: without this, its first two would go alone each time.
   gathers: "answered",

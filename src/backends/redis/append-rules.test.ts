@@ -4,6 +4,7 @@ import { describeWithOwnRedis, PATIENT } from "../../../test/redis/fixtures.ts";
 import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import { type RequestFields, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { redisLogOptions } from "./checkpointer.ts";
 import { RedisLog } from "./log.ts";
 
@@ -13,10 +14,8 @@ const record = (seq: number, changes: Partial<LogRecord> = {}): LogRecord => ({
   ...changes,
 });
 
-const append = (seq: number, changes: Partial<AppendRequest> = {}): AppendRequest => ({
-  ...{ generation: "g", expected: seq - 1, record: record(seq) },
-  ...changes,
-});
+const append = (seq: number, changes: RequestFields = {}): AppendRequest =>
+  requestFor(record(seq), { generation: "g", after: `w${seq - 1}`, ...changes });
 
 await describeWithOwnRedis("an append that the thread itself proves wrong", () => {
   let server: TestServer;

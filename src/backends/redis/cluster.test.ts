@@ -3,6 +3,7 @@ import { startCluster, type TestCluster } from "../../../test/redis/cluster.ts";
 import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, PATIENT, said } from "../../../test/redis/fixtures.ts";
 import { userMessage } from "../../state/message.ts";
 import { HOSTILE_IDS } from "../../testing/hostile-ids.ts";
+import { placeAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { redisLogOptions } from "./checkpointer.ts";
 import { redisCheckpointer, redisStore } from "./index.ts";
 import { ANNOUNCED_BEFORE_MS, CREATE_WITHIN_MS } from "./layout.ts";
@@ -147,7 +148,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
       const entry = { seq: 1, writeId: "w", base: 1, head: 1, checkpointId: "c", header: "{}", metadata: undefined };
       const record = { ...entry, body: Buffer.from("body"), words: undefined };
       const createBefore = Number(await secondsAgo(CREATE_WITHIN_MS / 1000));
-      const request = { generation: "g", expected: 0, record };
+      const request = { expected: placeAt(0, "g"), record };
       const args = appendArguments(request, { threadId: "t", createBefore, lifetimeMs: undefined });
       expect(await onItsNode("EVAL", APPEND.source, "1", "holdfast:t:{t}", ...args.map(String))).toEqual(["late"]);
       expect(await onItsNode("EXISTS", "holdfast:t:{t}")).toBe(0);

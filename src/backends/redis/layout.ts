@@ -3,8 +3,9 @@ import { StateError } from "../../errors.ts";
 
 /**
  * <prefix>t:{<id>}          hash   one thread. One key, so that it expires, is evicted and is deleted as a whole
- *   thread                    "<format> <tail> <base> <head> <first> <generation>": the newest position, where its
- *                             state begins, the head, the oldest position; writers compete for this field
+ *   thread                    "<format> <tail> <base> <head> <first> <generation>\n<write id>": the newest position,
+ *                             where its state begins, the head, the oldest position; the write id of the newest
+ *                             record. Writers compete for this field
  *   e:<seq>                   a record without its body (below)
  *   b:<seq>                   its body, as bytes
  *   c:<name>                  the newest position that carries it, as its checkpoint id or as a further name

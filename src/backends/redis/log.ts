@@ -52,6 +52,12 @@ const DONE: AppendOutcome = { appended: true };
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): string =>
   String(Math.min(before, Number.MAX_SAFE_INTEGER));
 
+const placeArguments = ({ generation, seq, writeId }: KnownPlace): readonly string[] => [
+  generation,
+  positionIn(seq),
+  writeId,
+];
+
 /**
  * Threads in Redis or Valkey: one hash per thread, and one sorted set of their ids.
  * Every method is one script, which the server runs atomically. (In a cluster,
@@ -108,7 +114,7 @@ export class RedisLog implements ThreadLog {
     if (reply === APPENDED) return DONE;
     const answer = asText(reply[0]);
     if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
-    return answer === "appended" ? DONE : refusalIn(reply, request.expected);
+    return answer === "appended" ? DONE : refusalIn(reply, request.expected.seq);
   }
 
   async #appendPlain(appending: Appending): Promise<Reply> {
@@ -126,7 +132,7 @@ export class RedisLog implements ThreadLog {
   }
 
   #append({ threadId, request }: Appending): Promise<Reply> {
-    const creates = request.expected === 0;
+    const creates = request.expected.seq === 0;
     return this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
       const keys = [this.#keys.thread(threadId), ...(creates && createBefore === undefined ? [this.#keys.ids] : [])];
       const lifetimeMs = this.#lifetimeMs;
@@ -149,7 +155,7 @@ export class RedisLog implements ThreadLog {
   }
 
   async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
-    const known = newerThan === undefined ? [] : [newerThan.generation, String(newerThan.seq)];
+    const known = newerThan === undefined ? [] : placeArguments(newerThan);
     const reply = await this.#read(READ_TAIL, threadId, ...known);
     return reply && chainIn(reply);
   }
@@ -182,16 +188,13 @@ export class RedisLog implements ThreadLog {
     return entriesIn(reply ?? []);
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { generation: string; seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     const {
       run,
       port: { isCluster },
     } = await this.#server();
     const keys = [this.#keys.thread(threadId), ...(isCluster ? [] : [this.#keys.ids])];
-    const tail = ifTail === undefined ? [] : [ifTail.generation, String(ifTail.seq)];
+    const tail = ifTail === undefined ? [] : placeArguments(ifTail);
     const answer = asText(await run(REMOVE, keys, [threadId, ...tail])) as "removed" | "absent" | "moved";
     // The thread is gone; an id that is left in the index is removed by a later listing.
     if (isCluster && answer !== "moved") await this.#tidy(run, threadId).catch(() => undefined);

@@ -5,6 +5,7 @@ import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import { userMessage } from "../../state/message.ts";
 import { HOSTILE_IDS } from "../../testing/hostile-ids.ts";
+import { placeAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { redisLogOptions } from "./checkpointer.ts";
 import { redisCheckpointer } from "./index.ts";
 import { RedisLog } from "./log.ts";
@@ -268,7 +269,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       const log = new RedisLog(redisLogOptions({ url: await emptied(), library, ...PATIENT }));
       const entry = { seq: 1, writeId: "w", base: 1, head: 1, checkpointId: "c\u00e9", header: "h\n\u{1f600}" };
       const record = { ...entry, metadata: '{"a":"\u00e9"}', body: body.subarray(256), words: undefined };
-      await log.append("t", { generation: "g h\n", expected: 0, record });
+      await log.append("t", { expected: placeAt(0, "g h\n"), record });
       const chain = await log.readTail("t");
       expect(chain?.generation).toBe("g h\n");
       expect(chain?.records[0]).toMatchObject({ ...entry, metadata: '{"a":"\u00e9"}' });

@@ -1,11 +1,11 @@
-import { assertAppend, recordsIn } from "../../checkpoint/append-rules.ts";
+import { assertAppend, isSamePlace, recordsIn } from "../../checkpoint/append-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
 import type { Connection } from "./connection.ts";
 import { ROWS_PER_THREAD } from "./layout.ts";
 import { findToAppend, type ThreadToAppend } from "./read-rows.ts";
-import type { ThreadRow } from "./rows.ts";
+import { placeInRow, type ThreadRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import type { WordsOf } from "./words-index.ts";
 import { advance, appendBehind, createThread, edit, indexMetadata, insert, refusal } from "./write-rows.ts";
@@ -49,16 +49,17 @@ export class Appending {
   }
 
   #append(statements: Statements, threadId: string, request: AppendRequest, wordsOf: WordsOf): Appended {
-    const { generation, expected } = request;
+    const { expected } = request;
+    const { generation } = expected;
     const records = recordsIn(request);
-    const { seq: tail, head } = records.at(-1) ?? request.record;
+    const { seq: tail, writeId: tail_write_id, head } = records.at(-1) ?? request.record;
     const found = findToAppend(statements, threadId);
-    const fits = found === undefined ? expected === 0 : found.generation === generation && found.tail === expected;
+    const fits = found === undefined ? expected.seq === 0 : isSamePlace(placeInRow(found), expected);
     const next = !fits
       ? undefined
       : found === undefined
-        ? createThread(statements, threadId, { generation, tail, head })
-        : advance(statements, found, { tail, head });
+        ? createThread(statements, threadId, { generation, tail, tail_write_id, head })
+        : advance(statements, found, { tail, tail_write_id, head });
     if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
     const erases = edit(statements, next, request, wordsOf);
     for (const record of records) insert(statements, next.thread_no, record);
@@ -67,13 +68,9 @@ export class Appending {
   }
 
   /** `undefined`, and nothing is done, where the thread is not as the last append of this process left it. */
-  #appendAtOnce(
-    statements: Statements,
-    threadId: string,
-    { generation, expected, record }: AppendRequest,
-  ): Appended | undefined {
+  #appendAtOnce(statements: Statements, threadId: string, { expected, record }: AppendRequest): Appended | undefined {
     const known = this.#rows.get(threadId);
-    if (known === undefined || known.generation !== generation || known.tail !== expected) return undefined;
+    if (known === undefined || !isSamePlace(placeInRow(known), expected)) return undefined;
     const next = appendBehind(statements, known, record);
     if (next === undefined) return undefined;
     this.#rows.set(threadId, next);

@@ -13,13 +13,17 @@ interface ThreadColumns {
   readonly thread_no: number;
   readonly generation: string;
   readonly tail: number;
+  readonly tail_write_id: string;
   readonly head: number;
   readonly indexed: number;
 }
 
 /** Here and below: numbers and lengths, then the texts themselves, so that no two rows have the same text. Each save makes three. */
-export const sumOfThread = ({ thread_id, thread_no, generation, tail, head, indexed }: ThreadColumns): number =>
-  crc32(`${thread_no} ${tail} ${head} ${indexed} ${generation.length} ${generation}${thread_id}`);
+export function sumOfThread(row: ThreadColumns): number {
+  const { thread_id, thread_no, generation, tail, tail_write_id, head, indexed } = row;
+  const lengths = `${generation.length} ${tail_write_id.length}`;
+  return crc32(`${thread_no} ${tail} ${head} ${indexed} ${lengths} ${generation}${tail_write_id}${thread_id}`);
+}
 
 interface EntryColumns {
   readonly base: number;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { runs } from "../../../test/property-seed.ts";
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
-import { grow, markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { grow, markAt, placeAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import { ROWS_PER_THREAD, rowId, tableNames } from "./layout.ts";
 import { SqliteLog } from "./log.ts";
@@ -79,7 +79,7 @@ describe("no number reaches another thread", () => {
         if (outcome?.appended === true) accepted++;
         await log.append("t", requestFor(markAt(tail + 1), { expected: seq })).catch(() => undefined);
         await log.list("t", { before: seq, limit: 100 });
-        await log.remove("t", { generation: "first", seq });
+        await log.remove("t", placeAt(seq));
         expect(bytesOfNeighbours(database)).toBe(before);
       },
     );

@@ -7,7 +7,8 @@ import { assertTablePrefix } from "./options.ts";
  *   thread_id  TEXT PRIMARY KEY     absence.ts: what is not found because of damage is not "no thread"
  *   thread_no  INTEGER              UNIQUE by an index, which leads from a record to the id of its thread
  *   generation TEXT
- *   tail, head INTEGER              positions of the newest record and of the checkpoint that stands for the thread
+ *   tail, tail_write_id             position and write id of the newest record: together they name it
+ *   head       INTEGER              position of the checkpoint that stands for the thread
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that
  *   stale      INTEGER              1 if that is less than the tail. A column, because the index of stale threads is
  *                                   only written when it changes: an expression would write it with every save

@@ -1,5 +1,6 @@
 /** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
 
+import { isSamePlace } from "../../checkpoint/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
@@ -34,6 +35,7 @@ import {
   pageOf,
   positionBelow,
   rangeOf,
+  readAt,
   readBackwards,
   readNamed,
   readRecords,
@@ -41,7 +43,7 @@ import {
   successorOf,
   type ThreadHeadRow,
 } from "./read-rows.ts";
-import { type EntryRow, isProvenThread, type ThreadRow, toEntry } from "./rows.ts";
+import { type EntryRow, isProvenThread, placeInRow, type ThreadRow, toEntry } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
@@ -97,7 +99,10 @@ export class SqliteLog implements ThreadLog {
       const found = readThread(statements, threadId);
       if (found === undefined) return undefined;
       const { thread, tail } = found;
-      const first = firstUnknown(thread.generation, tail, newerThan);
+      const { generation } = thread;
+      const isBelow = newerThan !== undefined && newerThan.generation === generation && newerThan.seq < tail.seq;
+      const there = isBelow ? readAt(statements, thread.thread_no, newerThan.seq) : undefined;
+      const first = firstUnknown({ generation, entry: tail }, newerThan, there);
       const records = first > tail.seq ? [] : readRecords(statements, thread.thread_no, first, tail.seq);
       return { generation: thread.generation, tail, records };
     });
@@ -177,10 +182,7 @@ export class SqliteLog implements ThreadLog {
   }
 
   /** A damaged thread can be deleted, but not on a condition that cannot be verified. */
-  async remove(
-    threadId: string,
-    ifTail?: { generation: string; seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     await this.#forgetMostWords(threadId, ifTail);
     const outcome = await this.#connection.write((statements) => {
       const found = ifTail === undefined ? statements.thread.get(threadId) : findThread(statements, threadId);
@@ -189,8 +191,7 @@ export class SqliteLog implements ThreadLog {
         assertAbsent(statements, threadId);
         return "absent";
       }
-      const same = thread.generation === ifTail?.generation && thread.tail === ifTail.seq;
-      if (ifTail !== undefined && !same) return "moved";
+      if (ifTail !== undefined && !isSamePlace(placeInRow(thread), ifTail)) return "moved";
       dropThread(statements, thread, this.#wordsOf);
       return "removed";
     });
@@ -202,12 +203,12 @@ export class SqliteLog implements ThreadLog {
    * The slowest part of a removal, done beforehand in short steps. Bounded by the
    * number of records at the start, because another process may index meanwhile.
    */
-  async #forgetMostWords(threadId: string, ifTail?: { generation: string; seq: number }): Promise<void> {
+  async #forgetMostWords(threadId: string, ifTail?: KnownPlace): Promise<void> {
     for (let steps = 0, most = 1; steps < most; steps++) {
       const more = await this.#connection.write((statements) => {
         const thread = statements.thread.get(threadId) as ThreadRow | undefined;
         if (thread === undefined || !isProvenThread(thread)) return false;
-        if (ifTail !== undefined && thread.tail !== ifTail.seq) return false;
+        if (ifTail !== undefined && !isSamePlace(placeInRow(thread), ifTail)) return false;
         if (steps === 0) most = thread.tail;
         return unindexSome(statements, thread, this.#wordsOf);
       });
@@ -219,9 +220,9 @@ export class SqliteLog implements ThreadLog {
     return this.#connection.write((statements) => {
       const found = readThread(statements, source);
       if (found === undefined) return "no source";
-      const { thread_no: from, tail, head } = found.thread;
+      const { thread_no: from, tail, tail_write_id, head } = found.thread;
       if (statements.thread.get(target) === undefined) assertAbsent(statements, target);
-      const made = createThread(statements, target, { generation, tail, head });
+      const made = createThread(statements, target, { generation, tail, tail_write_id, head });
       if (made === undefined) return "target exists";
       statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
       statements.copyNames.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));

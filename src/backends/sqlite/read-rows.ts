@@ -54,6 +54,12 @@ export function readThread(statements: Statements, threadId: string): ProvenThre
     throw damagedThread(threadId, `its newest record should be ${thread.tail}, and ${found}`);
   }
   const tail = toEntry(newest);
+  if (tail.writeId !== thread.tail_write_id) {
+    throw damagedThread(
+      threadId,
+      `its newest record should be of the write ${thread.tail_write_id}, and it is another's`,
+    );
+  }
   if (tail.head !== thread.head) {
     throw damagedThread(threadId, `its newest checkpoint should be at ${thread.head}, and its tail says ${tail.head}`);
   }
@@ -100,12 +106,17 @@ export function readNamed(statements: Statements, threadNo: number, name: string
 export const hasName = ({ checkpointId, names }: LogEntry, name: string): boolean =>
   checkpointId === name || (names?.includes(name) ?? false);
 
+/** The entry at a position that a thread may have. */
+export function readAt(statements: Statements, threadNo: number, seq: number): LogEntry | undefined {
+  if (!(seq >= 1 && seq < ROWS_PER_THREAD)) return undefined;
+  const row = statements.at.get(rowId(threadNo, seq)) as EntryRow | undefined;
+  return row && toEntry(row);
+}
+
 /** A damaged record there may be the one that is asked for, so that is an error. */
 function readHinted(statements: Statements, threadNo: number, name: string): LogEntry | undefined {
   const seq = hintedSeq(name);
-  if (seq === undefined || seq >= ROWS_PER_THREAD) return undefined;
-  const row = statements.at.get(rowId(threadNo, seq)) as EntryRow | undefined;
-  const entry = row && toEntry(row);
+  const entry = seq === undefined ? undefined : readAt(statements, threadNo, seq);
   return entry?.checkpointId === name ? entry : undefined;
 }
 
@@ -126,12 +137,13 @@ export type ThreadHeadRow = { readonly [Column in keyof ThreadRow as `t_${Column
 export type FoundMember = ThreadHeadRow & { readonly place: string };
 
 export function threadOf(row: ThreadHeadRow): ThreadRow {
-  const { t_thread_no, t_thread_id, t_generation, t_tail, t_head, t_indexed, t_stale, t_sum } = row;
+  const { t_thread_no, t_thread_id, t_generation, t_tail, t_tail_write_id, t_head, t_indexed, t_stale, t_sum } = row;
   return {
     thread_no: t_thread_no,
     thread_id: t_thread_id,
     generation: t_generation,
     tail: t_tail,
+    tail_write_id: t_tail_write_id,
     head: t_head,
     indexed: t_indexed,
     stale: t_stale,

@@ -1,4 +1,4 @@
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { damagedEntry, damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
 import { ROWS_PER_THREAD } from "./layout.ts";
 
@@ -7,6 +7,8 @@ export interface ThreadRow {
   readonly thread_id: string;
   readonly generation: string;
   readonly tail: number;
+  /** Of the record at the tail: the number alone may be another record's, in a database that was restored. */
+  readonly tail_write_id: string;
   readonly head: number;
   readonly indexed: number;
   /** 1 if words are to be indexed, else 0. */
@@ -36,6 +38,7 @@ export const THREAD_COLUMNS: readonly string[] = [
   "thread_id",
   "generation",
   "tail",
+  "tail_write_id",
   "head",
   "indexed",
   "stale",
@@ -72,6 +75,12 @@ export function toEntry(row: EntryRow): LogEntry {
     metadata: row.metadata ?? undefined,
   };
 }
+
+export const placeInRow = ({ generation, tail, tail_write_id }: ThreadRow): KnownPlace => ({
+  generation,
+  seq: tail,
+  writeId: tail_write_id,
+});
 
 export const toRecord = (row: RecordRow): LogRecord => ({ ...toEntry(row), body: row.body, words: undefined });
 

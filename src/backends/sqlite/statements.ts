@@ -34,13 +34,14 @@ const STATEMENTS = {
     `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_no = ?`,
 
   create: ({ threads }: TableNames) =>
-    `INSERT INTO ${threads} (${THREAD_COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread_id) DO NOTHING`,
+    `INSERT INTO ${threads} (${THREAD_COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread_id) DO NOTHING`,
 
   /** Leaves the index of stale threads alone: SQLite rewrites an index whenever one of its columns is set. */
-  advance: ({ threads }: TableNames) => `UPDATE ${threads} SET tail = ?, head = ?, sum = ? WHERE thread_id = ?`,
+  advance: ({ threads }: TableNames) =>
+    `UPDATE ${threads} SET tail = ?, tail_write_id = ?, head = ?, sum = ? WHERE thread_id = ?`,
 
   advanceAndMark: ({ threads }: TableNames) =>
-    `UPDATE ${threads} SET tail = ?, head = ?, sum = ?, stale = 1 WHERE thread_id = ?`,
+    `UPDATE ${threads} SET tail = ?, tail_write_id = ?, head = ?, sum = ?, stale = 1 WHERE thread_id = ?`,
 
   markIndexed: ({ threads }: TableNames) => `UPDATE ${threads} SET indexed = ?, stale = ?, sum = ? WHERE thread_id = ?`,
 
@@ -51,9 +52,9 @@ const STATEMENTS = {
 
   /** Advances the thread, too, if its row is as it is said to be; else it fails with `isMoved`. */
   append: ({ appends }: TableNames) =>
-    `INSERT INTO ${appends} (thread_no, thread_id, generation, tail, head, indexed, sum, old_head, old_sum,
+    `INSERT INTO ${appends} (thread_no, thread_id, generation, tail, tail_write_id, head, indexed, sum, old_write_id, old_head, old_sum,
        id, base, write_id, checkpoint_id, is_hinted, names, header, metadata, record_sum, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 
   replace: ({ records }: TableNames) =>
     `UPDATE ${records} SET base = ?, head = ?, write_id = ?, checkpoint_id = ?, names = ?, header = ?, metadata = ?, sum = ?, is_hinted = ?, body = ?

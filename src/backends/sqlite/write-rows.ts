@@ -3,10 +3,10 @@ import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../ch
 import { isHintedAt } from "../../driver/position-hint.ts";
 import { isMoved } from "./classify.ts";
 import { damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
-import { ROWS_PER_THREAD, rowId } from "./layout.ts";
+import { rowId } from "./layout.ts";
 import { moveMembers } from "./metadata.ts";
-import { headMetadata, rangeOf, type ThreadToAppend } from "./read-rows.ts";
-import { type EntryRow, isProvenThread, staleness, type ThreadRow, toEntry } from "./rows.ts";
+import { headMetadata, rangeOf, readAt, type ThreadToAppend } from "./read-rows.ts";
+import { type EntryRow, isProvenThread, staleness, type ThreadRow } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
 
@@ -16,13 +16,13 @@ import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
 export function createThread(
   statements: Statements,
   threadId: string,
-  { generation, tail, head }: Pick<ThreadRow, "generation" | "tail" | "head">,
+  { generation, tail, tail_write_id, head }: Pick<ThreadRow, "generation" | "tail" | "tail_write_id" | "head">,
 ): ThreadRow | undefined {
   const { thread_no: last } = statements.lastThread.get() as { thread_no: number | null };
-  const own = { thread_no: (last ?? 0) + 1, thread_id: threadId, generation, tail, head, indexed: 0 };
+  const own = { thread_no: (last ?? 0) + 1, thread_id: threadId, generation, tail, tail_write_id, head, indexed: 0 };
   const row = { ...own, stale: staleness(own), sum: sumOfThread(own) };
   const { changes } = statements.create.run(
-    ...([row.thread_no, threadId, generation, tail, head, row.indexed, row.stale, row.sum] as const),
+    ...([row.thread_no, threadId, generation, tail, tail_write_id, head, row.indexed, row.stale, row.sum] as const),
   );
   return Number(changes) === 0 ? undefined : row;
 }
@@ -31,28 +31,25 @@ export function createThread(
 export function advance(
   statements: Statements,
   before: ThreadRow,
-  { tail, head }: Pick<ThreadRow, "tail" | "head">,
+  { tail, tail_write_id, head }: Pick<ThreadRow, "tail" | "tail_write_id" | "head">,
 ): ThreadRow {
-  const row = { ...before, tail, head, stale: 1 };
+  const row = { ...before, tail, tail_write_id, head, stale: 1 };
   const sum = sumOfThread(row);
   const statement = before.stale === 1 ? statements.advance : statements.advanceAndMark;
-  statement.run(tail, head, sum, row.thread_id);
+  statement.run(tail, tail_write_id, head, sum, row.thread_id);
   return { ...row, sum };
 }
 
 export function refusal(
   statements: Statements,
   thread: ThreadRow | undefined,
-  { generation, expected }: AppendRequest,
+  { expected }: AppendRequest,
 ): AppendOutcome {
   if (thread === undefined) return { appended: false, tail: undefined, generation: undefined, occupant: undefined };
-  const at = (seq: number): LogEntry | undefined => {
-    const row = seq < ROWS_PER_THREAD ? statements.at.get(rowId(thread.thread_no, seq)) : undefined;
-    return row === undefined ? undefined : toEntry(row as EntryRow);
-  };
+  const at = (seq: number): LogEntry | undefined => readAt(statements, thread.thread_no, seq);
   const tail = at(thread.tail);
   if (tail === undefined) throw damagedThread(thread.thread_id, `its newest record, ${thread.tail}, is missing`);
-  const occupant = thread.generation === generation ? at(expected + 1) : undefined;
+  const occupant = thread.generation === expected.generation ? at(expected.seq + 1) : undefined;
   return { appended: false, tail, generation: thread.generation, occupant };
 }
 
@@ -107,25 +104,26 @@ export function appendBehind(
   before: ThreadToAppend,
   record: LogRecord,
 ): ThreadToAppend | undefined {
-  const { seq: tail, head } = record;
+  const { seq: tail, writeId: tail_write_id, head } = record;
   const isSameMetadata = head === tail ? (record.metadata ?? null) === before.metadata : head === before.head;
   if (before.stale !== 1 || !isSameMetadata) return undefined;
-  const { thread_no, thread_id, generation, indexed, stale } = before;
-  const sum = sumOfThread({ thread_no, thread_id, generation, tail, head, indexed });
+  const { thread_no, thread_id, generation, indexed } = before;
+  const sum = sumOfThread({ thread_no, thread_id, generation, tail, tail_write_id, head, indexed });
   const columns = columnsOf(record);
   const { base, write_id, checkpoint_id, names, header, metadata } = columns;
   const id = rowId(thread_no, tail);
   const sumOfRecord = sumOfEntry(tail, columns);
   try {
     statements.append.run(
-      ...([thread_no, thread_id, generation, tail, head, indexed, sum, before.head, before.sum, id, base] as const),
+      ...([thread_no, thread_id, generation, tail, tail_write_id, head, indexed, sum] as const),
+      ...([before.tail_write_id, before.head, before.sum, id, base] as const),
       ...([write_id, checkpoint_id, hinted(record), names, header, metadata, sumOfRecord, record.body] as const),
     );
   } catch (error) {
     if (isMoved(error)) return undefined;
     throw error;
   }
-  return { thread_no, thread_id, generation, tail, head, indexed, stale, sum, metadata: before.metadata };
+  return { ...before, tail, tail_write_id, head, sum };
 }
 
 export function insert(statements: Statements, threadNo: number, record: LogRecord): void {

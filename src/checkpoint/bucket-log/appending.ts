@@ -1,9 +1,10 @@
 import { inParallel } from "../../internal/in-parallel.ts";
+import { isExpected } from "../append-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
 import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { type PlannedAppend, planAppend, planFirst } from "./plan-append.ts";
-import { documentOf, isFinished, type StoredThread, tailOf } from "./thread-document.ts";
+import { documentOf, isFinished, placedTail, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
@@ -27,8 +28,8 @@ export function append(store: ThreadStore, threadId: string, request: AppendRequ
  */
 function expectedDocument(store: ThreadStore, threadId: string, request: AppendRequest): FoundDocument | undefined {
   const written = store.takeWritten(threadId);
-  if (request.expected === 0) return NOTHING;
-  return fits(written?.document?.thread, request) ? written : undefined;
+  if (request.expected.seq === 0) return NOTHING;
+  return isExpected(placedTail(written?.document?.thread), request.expected) ? written : undefined;
 }
 
 async function appendTo(
@@ -39,7 +40,7 @@ async function appendTo(
 ): Promise<AppendOutcome | typeof OVERTAKEN> {
   const { document } = found;
   const thread = document?.thread;
-  if (!fits(thread, request)) return refusal(store, threadId, thread, request);
+  if (!isExpected(placedTail(thread), request.expected)) return refusal(store, threadId, thread, request);
   const { parts, next } = await plan(store, threadId, thread, request);
   if (document !== undefined && !isFinished(document)) await finish(store, document);
   const life = { threadId, life: next.life };
@@ -64,9 +65,6 @@ const plan = async (
     ? { parts: [], next: planFirst(request) }
     : planAppend(store, { threadId, life: thread.life }, thread, request);
 
-const fits = (thread: StoredThread | undefined, { generation, expected }: AppendRequest): boolean =>
-  thread === undefined ? expected === 0 : tailOf(thread).seq === expected && thread.generation === generation;
-
 /** The commit is made, even if the cleaning up fails; then the next one does it. */
 export async function finishCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {
   const { document } = committed;
@@ -83,10 +81,10 @@ async function refusal(
   store: ThreadStore,
   threadId: string,
   thread: StoredThread | undefined,
-  { generation, expected }: AppendRequest,
+  { expected }: AppendRequest,
 ): Promise<AppendOutcome> {
   if (thread === undefined) return { appended: false, tail: undefined, generation: undefined, occupant: undefined };
   const reader = new ThreadReader(store, threadId, thread);
-  const occupant = thread.generation === generation ? await reader.entryAt(expected + 1) : undefined;
+  const occupant = thread.generation === expected.generation ? await reader.entryAt(expected.seq + 1) : undefined;
   return { appended: false, tail: reader.tail, generation: thread.generation, occupant };
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { logOn, MemoryBucket } from "../../../test/memory-bucket.ts";
-import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+import { placeAt, type RequestFields, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { AppendRequest, LogRecord, ThreadLog } from "../thread-log.ts";
 import type { Condition, FoundObject } from "./object-bucket.ts";
 
 const LARGE = Buffer.alloc(20_000, "x");
 
 /** Three records, one of them too large for the document, with edits of older ones. */
-const batchAt = (seq: number, fields: Partial<AppendRequest> = {}): AppendRequest => {
+const batchAt = (seq: number, fields: RequestFields = {}): AppendRequest => {
   const [record, ...more] = [0, 1, 2].map((index) =>
     recordAt(seq + index, {
       writeId: `new-${index}`,
@@ -15,10 +15,10 @@ const batchAt = (seq: number, fields: Partial<AppendRequest> = {}): AppendReques
       ...(index === 1 && { body: LARGE }),
     }),
   ) as [LogRecord, ...LogRecord[]];
-  return { generation: "first", expected: seq - 1, record, more, ...fields };
+  return requestFor(record, { more, ...fields });
 };
 
-const EDITS: Partial<AppendRequest> = { replace: [recordAt(2, { header: "anew", body: LARGE })], drop: [3] };
+const EDITS: RequestFields = { replace: [recordAt(2, { header: "anew", body: LARGE })], drop: [3] };
 
 /** A process that dies at its n-th request: before it takes effect, or before it hears the answer. */
 class Dying extends MemoryBucket {
@@ -69,7 +69,7 @@ async function grown(length: number): Promise<Map<string, FoundObject>> {
   const objects = new Map<string, FoundObject>();
   const log = on(objects);
   for (let seq = 1; seq <= length; seq++) {
-    await log.append("t", { generation: "first", expected: seq - 1, record: recordAt(seq) });
+    await log.append("t", { expected: placeAt(seq - 1), record: recordAt(seq) });
   }
   return objects;
 }
@@ -140,7 +140,7 @@ class Sleeping extends Dying {
 type Act = (log: ThreadLog) => Promise<unknown>;
 
 const ACTS: Readonly<Record<string, Act>> = {
-  "one record": (log) => log.append("t", { generation: "first", expected: 16, record: recordAt(17) }),
+  "one record": (log) => log.append("t", { expected: placeAt(16), record: recordAt(17) }),
   "several records": (log) => log.append("t", batchAt(17)),
   "several records with edits": (log) => log.append("t", batchAt(17, EDITS)),
   "a removal": (log) => log.remove("t"),
@@ -195,7 +195,7 @@ test("an append of several records whose answer was lost is known as made, witho
   }
   const bucket = new Deaf();
   const log = logOn(bucket);
-  await log.append("t", { generation: "first", expected: 0, record: recordAt(1) });
+  await log.append("t", { expected: placeAt(0), record: recordAt(1) });
   bucket.isDeaf = true;
   expect(await log.append("t", batchAt(2))).toEqual({ appended: true });
   expect((await log.readTail("t"))?.records.map(({ writeId }) => writeId)).toEqual([
@@ -209,7 +209,7 @@ test("an append of several records whose answer was lost is known as made, witho
 test("several records cost one PUT, and one more for each that is large", async () => {
   const bucket = new MemoryBucket();
   const log = logOn(bucket);
-  await log.append("t", { generation: "first", expected: 0, record: recordAt(1) });
+  await log.append("t", { expected: placeAt(0), record: recordAt(1) });
   const asked = bucket.requests.length;
   await log.append("t", batchAt(2));
   expect(bucket.requests.slice(asked).map(({ kind }) => kind)).toEqual(["put", "put"]);

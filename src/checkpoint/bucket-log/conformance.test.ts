@@ -9,7 +9,14 @@ for (const honoursDeletion of [true, false]) {
     afterAll,
     create: async () => {
       const bucket = new MemoryBucket({ honoursDeletion });
-      return { subject: logOn(bucket), reopen: async () => logOn(bucket) };
+      const snapshot = async () => {
+        const copy = new Map(bucket.objects);
+        return async () => {
+          bucket.objects.clear();
+          for (const [name, object] of copy) bucket.objects.set(name, object);
+        };
+      };
+      return { subject: logOn(bucket), reopen: async () => logOn(bucket), snapshot };
     },
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { logOn, MemoryBucket } from "../../../test/memory-bucket.ts";
-import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+import { placeAt, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 
 const BODY = Buffer.alloc(1000, "x");
 
@@ -9,7 +9,7 @@ async function grown(saves: number): Promise<MemoryBucket> {
   const bucket = new MemoryBucket();
   const log = logOn(bucket);
   for (let seq = 1; seq <= saves; seq++) {
-    const request = { generation: "g", expected: seq - 1, record: recordAt(seq, { body: BODY }) };
+    const request = { expected: placeAt(seq - 1, "g"), record: recordAt(seq, { body: BODY }) };
     expect(await log.append("t", request)).toEqual({ appended: true });
   }
   return bucket;
@@ -47,7 +47,7 @@ describe("what a thread on an object store costs", () => {
         recordAt(seq + at),
       );
       if (record === undefined) throw new Error("a batch without a record");
-      expect(await log.append("t", { generation: "g", expected: seq - 1, record, more })).toEqual({ appended: true });
+      expect(await log.append("t", { expected: placeAt(seq - 1, "g"), record, more })).toEqual({ appended: true });
     }
     const { answer, gets, rounds } = await coldly(bucket, (cold) => cold.readTail("t"));
     expect(answer?.records.map(({ seq }) => seq)).toEqual(Array.from({ length: records }, (_, index) => index + 1));
@@ -61,7 +61,7 @@ describe("what a thread on an object store costs", () => {
     const log = logOn(bucket);
     const body = Buffer.alloc(20_000, "y");
     for (let seq = 1; seq <= 48; seq++) {
-      await log.append("t", { generation: "g", expected: seq - 1, record: recordAt(seq, { body }) });
+      await log.append("t", { expected: placeAt(seq - 1, "g"), record: recordAt(seq, { body }) });
     }
     const { answer, rounds } = await coldly(bucket, (cold) => cold.readTail("t"));
     expect(answer?.records.map((record) => record.body.byteLength)).toEqual(Array(48).fill(20_000));
@@ -88,7 +88,7 @@ describe("what a thread on an object store costs", () => {
       [1, 1],
       [50, whole.gets - 1],
     ] as const) {
-      const newerThan = { generation: "g", seq: 1501 - count };
+      const newerThan = placeAt(1501 - count, "g");
       const { answer, gets } = await coldly(bucket, (log) => log.readTail("t", { newerThan }));
       expect(answer?.records).toHaveLength(count);
       expect(gets, `GETs for ${count} records`).toBeLessThanOrEqual(most);

@@ -7,7 +7,7 @@ import { nodeCrypto } from "../../internal/node-crypto.ts";
  *   <prefix>threads/user-42                                  one object for each thread, its "document"
  *   <prefix>records/user-42/6b1f22c09d7e4a31/                one life of that thread; the name is random
  *                                            0000000001-9c02….page records 1 to 64
- *                                            0000000065.page       records 65 to 80
+ *                                            0000000065-1d77….page records 65 to 80
  *                                            0000000070-51be….body the body of record 70, which is large
  *
  * A document holds the newest records, small bodies included: a save writes one
@@ -28,8 +28,11 @@ import { nodeCrypto } from "../../internal/node-crypto.ts";
  *    never changed. So a reader that has a document has one moment of the thread.
  * 3. What a commit makes superfluous is named in the document and deleted after
  *    the commit; where that was interrupted, the next writer does it.
- * 4. A name without a suffix has one possible content in a life: records go out
- *    of the document once. Anything else, such as pages that were merged or
+ * 4. What goes out of the document unchanged has one possible content as of the
+ *    document's newest record: its name ends in a digest of that record's write
+ *    id, so that attempts which find it written need not write it again. (Its
+ *    number alone would not do: a bucket may be restored, and other records then
+ *    get the same numbers.) Anything else, such as pages that were merged or
  *    changed, ends in a random suffix, so that two attempts never meet in one
  *    object.
  * 5. Nothing lies in a life that no document has spoken of. So a life that is
@@ -104,6 +107,10 @@ export const isThreadName = (name: string): boolean => THREAD_NAME.test(name);
 
 /** Never used again: a late writer with an old name finds nothing that counts. */
 export const newRandomName = (): string => nodeCrypto().randomBytes(8).toString("hex");
+
+/** What has one possible content as of this write. */
+export const namedAfter = (writeId: string): string =>
+  nodeCrypto().createHash("sha256").update(writeId, "utf8").digest("hex").slice(0, 16);
 
 /** Ten digits, so that names sort like records. */
 export const numberName = (seq: number): string => String(seq).padStart(10, "0");

@@ -116,10 +116,7 @@ export class BucketLog implements ThreadLog {
     return listed ?? [];
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { readonly generation: string; readonly seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     const { removals } = await this.#open();
     return removals.remove(threadId, ifTail);
   }

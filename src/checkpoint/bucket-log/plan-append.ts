@@ -1,10 +1,10 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import { recordsIn, replacedNothing } from "../append-rules.ts";
 import type { AppendRequest, LogRecord } from "../thread-log.ts";
-import { bodyName, INLINE_BODY_BYTES, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
+import { bodyName, INLINE_BODY_BYTES, namedAfter, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { type Merge, neighboursToMerge, newestToMerge } from "./merging.ts";
 import { entryOf, type StoredRecord } from "./stored-object.ts";
-import { finishedThread, type StoredPage, type StoredThread } from "./thread-document.ts";
+import { finishedThread, type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { bodyPart, type Life, type PagePart, type Part, pagePart, type ThreadStore } from "./thread-store.ts";
 
@@ -22,7 +22,7 @@ export interface PlannedAppend {
  */
 export const planFirst = (request: AppendRequest): StoredThread => ({
   life: newRandomName(),
-  generation: request.generation,
+  generation: request.expected.generation,
   floor: 1,
   swept: 1,
   pages: [],
@@ -128,7 +128,8 @@ class AppendPlan {
   #closed(records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {
     const { recent } = this.#thread;
     const [first, last] = [recent[0]?.entry.seq ?? 0, recent.at(-1)?.entry.seq ?? 0];
-    return this.#planned(this.#isTouched({ first, last }) ? newRandomName() : "", records);
+    const suffix = this.#isTouched({ first, last }) ? newRandomName() : namedAfter(tailOf(this.#thread).writeId);
+    return this.#planned(suffix, records);
   }
 
   async #merged(pages: readonly StoredPage[]): Promise<StoredPage[]> {
@@ -183,8 +184,9 @@ class AppendPlan {
   #pushedOut(record: StoredRecord): StoredRecord {
     const { entry, body } = record;
     if (body.inline === undefined || body.inline.byteLength <= INLINE_BODY_BYTES) return record;
-    this.#parts.push(bodyPart(this.#life, entry.seq, "", body.inline));
-    return { entry, body: { inline: undefined, suffix: "", bytes: body.inline.byteLength } };
+    const suffix = namedAfter(entry.writeId);
+    this.#parts.push(bodyPart(this.#life, entry.seq, suffix, body.inline));
+    return { entry, body: { inline: undefined, suffix, bytes: body.inline.byteLength } };
   }
 }
 

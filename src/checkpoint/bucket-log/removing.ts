@@ -1,9 +1,11 @@
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
+import { isExpected } from "../append-rules.ts";
+import type { KnownPlace } from "../thread-log.ts";
 import { sweepFolder } from "./finishing.ts";
 import { threadName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
-import { documentOf, type ThreadDocument, tailOf } from "./thread-document.ts";
+import { documentOf, placedTail, type ThreadDocument } from "./thread-document.ts";
 import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
 type Removal = "removed" | "absent" | "moved";
@@ -22,7 +24,7 @@ export class Removals {
     this.#store = store;
   }
 
-  async remove(threadId: string, ifTail?: { readonly generation: string; readonly seq: number }): Promise<Removal> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<Removal> {
     this.#store.takeWritten(threadId);
     const removal = new OneRemoval(this.#store, threadId, this.#unanswered.get(threadId) === true);
     try {
@@ -50,15 +52,14 @@ class OneRemoval {
     this.mayHaveEnded = mayHaveEnded;
   }
 
-  make(ifTail: { readonly generation: string; readonly seq: number } | undefined): Promise<Removal> {
+  make(ifTail: KnownPlace | undefined): Promise<Removal> {
     const load = (): Promise<FoundDocument> =>
       ifTail === undefined ? this.#loadSound() : this.#store.load(this.#threadId);
     return untilNotOvertaken<Removal>(load, async (found) => {
       const { document } = found;
       const thread = document?.thread;
       if (document === undefined || thread === undefined) return this.#finish(found);
-      const isTail = thread.generation === ifTail?.generation && tailOf(thread).seq === ifTail.seq;
-      if (ifTail !== undefined && !isTail) return "moved";
+      if (ifTail !== undefined && !isExpected(placedTail(thread), ifTail)) return "moved";
       const over = [...document.over, ...document.copying, thread.life];
       return this.#end(found, documentOf(this.#threadId, { thread: undefined, over }));
     });

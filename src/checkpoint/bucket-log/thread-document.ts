@@ -1,4 +1,4 @@
-import type { LogEntry } from "../thread-log.ts";
+import type { LogEntry, ThreadTail } from "../thread-log.ts";
 import { newRandomName } from "./layout.ts";
 import {
   damaged,
@@ -53,6 +53,9 @@ export function tailOf({ recent }: Pick<StoredThread, "recent">): LogEntry {
   if (tail === undefined) throw new Error("a thread without a tail");
   return tail.entry;
 }
+
+export const placedTail = (thread: StoredThread | undefined): ThreadTail | undefined =>
+  thread && { generation: thread.generation, entry: tailOf(thread) };
 
 export const documentOf = (
   threadId: string,

@@ -62,8 +62,11 @@ export class ThreadReader {
    * The chain that ends at the tail, as far as it is newer than a place. Pages
    * with only older records are not read.
    */
-  chainSince(newerThan: KnownPlace | undefined): Promise<LogChain> {
-    return this.#chain(firstUnknown(this.generation, this.tail, newerThan), this.tail.seq);
+  async chainSince(newerThan: KnownPlace | undefined): Promise<LogChain> {
+    const { generation, tail } = this;
+    const isBelow = newerThan !== undefined && newerThan.generation === generation && newerThan.seq < tail.seq;
+    const known = isBelow ? await this.entryAt(newerThan.seq) : undefined;
+    return this.#chain(firstUnknown({ generation, entry: tail }, newerThan, known), tail.seq);
   }
 
   /** All its pages at once, then all its large bodies at once. */

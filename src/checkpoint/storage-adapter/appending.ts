@@ -1,9 +1,10 @@
 import { inParallel } from "../../internal/in-parallel.ts";
+import { isExpected } from "../append-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { discardOutdated, finish, finishNow, isFinished } from "./finishing.ts";
 import { planAppend, planFirst } from "./plan-append.ts";
-import { emptyDocument, entryOf, type StoredThread, type ThreadDocument } from "./thread-document.ts";
+import { emptyDocument, entryOf, placedTail, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
 /**
@@ -14,7 +15,7 @@ export function append(documents: Documents, threadId: string, request: AppendRe
   return documents.attempt(threadId, async (found) => {
     const document = found.document ?? emptyDocument(threadId);
     const { thread } = document;
-    if (!fits(thread, request)) return refusal(documents, thread, request);
+    if (!isExpected(placedTail(thread), request.expected)) return refusal(documents, thread, request);
     const { pushedOut, next } =
       thread === undefined ? planFirst(request) : await planAppend(documents, thread, request);
     await finish(documents, document);
@@ -36,16 +37,13 @@ export function append(documents: Documents, threadId: string, request: AppendRe
   });
 }
 
-const fits = (thread: StoredThread | undefined, { generation, expected }: AppendRequest): boolean =>
-  thread === undefined ? expected === 0 : thread.tail.seq === expected && thread.generation === generation;
-
 async function refusal(
   documents: Documents,
   thread: StoredThread | undefined,
-  { generation, expected }: AppendRequest,
+  { expected }: AppendRequest,
 ): Promise<AppendOutcome> {
-  const own = thread?.generation === generation ? thread : undefined;
-  const occupant = own && (await new ThreadReader(documents, own).entryAt(expected + 1));
+  const own = thread?.generation === expected.generation ? thread : undefined;
+  const occupant = own && (await new ThreadReader(documents, own).entryAt(expected.seq + 1));
   return {
     appended: false,
     tail: thread && entryOf(thread.tail),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MapStorage, observed, without } from "../../../test/dict-storages.ts";
-import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+import { placeAt, type RequestFields, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import type { DictStorage } from "./dict-storage.ts";
 import { DictLog } from "./log.ts";
@@ -9,20 +9,20 @@ const open = (storage: DictStorage): DictLog =>
   new DictLog(storage, { name: "dict", durability: "memory", maxRecordBytes: 1_000_000 });
 
 /** Twenty records, so that a page is filled by them; wherever they begin. */
-function batchAt(seq: number, fields: Partial<AppendRequest> = {}): AppendRequest {
+function batchAt(seq: number, fields: RequestFields = {}): AppendRequest {
   const [record, ...more] = Array.from({ length: 20 }, (_, index) =>
     recordAt(seq + index, { writeId: `new-${index}`, ...(index === 3 && { names: ["latest"] }) }),
   ) as [LogRecord, ...LogRecord[]];
-  return { generation: "first", expected: seq - 1, record, more, ...fields };
+  return requestFor(record, { more, ...fields });
 }
 
-const EDITS: Partial<AppendRequest> = { replace: [recordAt(2, { header: "anew" }), recordAt(4)], drop: [3] };
+const EDITS: RequestFields = { replace: [recordAt(2, { header: "anew" }), recordAt(4)], drop: [3] };
 
 async function grown(length: number): Promise<Map<string, string>> {
   const storage = new MapStorage();
   const log = open(storage);
   for (let seq = 1; seq <= length; seq++) {
-    await log.append("t", { generation: "first", expected: seq - 1, record: recordAt(seq) });
+    await log.append("t", { expected: placeAt(seq - 1), record: recordAt(seq) });
   }
   return storage.cells;
 }
@@ -76,7 +76,7 @@ describe.each(CASES)("several records behind $length, compareAndSave: $compare",
         const repeated = await again.append("t", request);
         if (!repeated.appended) expect(repeated.occupant?.writeId).toBe("new-0");
         expect(await sight(cells), `cut off ${when} call ${n}, and made again`).toEqual(after);
-        await again.append("t", { generation: "first", expected: length + 20, record: recordAt(length + 21) });
+        await again.append("t", { expected: placeAt(length + 20), record: recordAt(length + 21) });
         expect((await again.readTail("t"))?.records.at(-1)?.seq).toBe(length + 21);
         expect(await again.remove("t")).toBe("removed");
         expect([...cells.keys()], `cut off ${when} call ${n}`).toEqual([]);
@@ -89,7 +89,7 @@ describe.each(CASES)("several records behind $length, compareAndSave: $compare",
 type Act = (log: DictLog) => Promise<unknown>;
 
 const ACTS: Readonly<Record<string, Act>> = {
-  "one record": (log) => log.append("t", { generation: "first", expected: 16, record: recordAt(17) }),
+  "one record": (log) => log.append("t", { expected: placeAt(16), record: recordAt(17) }),
   "several records": (log) => log.append("t", batchAt(17)),
   "several records with edits": (log) => log.append("t", batchAt(17, EDITS)),
   "a removal": (log) => log.remove("t"),
@@ -137,7 +137,7 @@ test("whoever knows most of a thread, or wants its newest records, is not sent t
       return undefined;
     }),
   );
-  const newer = await log.readTail("t", { newerThan: { generation: "first", seq: 68 } });
+  const newer = await log.readTail("t", { newerThan: placeAt(68) });
   expect(newer?.records.map(({ seq }) => seq)).toEqual([69, 70]);
   expect(asked).toEqual(["holdfast-thread", "holdfast-body-0000000069"]);
   asked.length = 0;

@@ -1,9 +1,10 @@
 import { StateError } from "../../errors.ts";
+import { Recent } from "../../internal/recent.ts";
 import type { DictStorage } from "./dict-storage.ts";
 import { inTurn } from "./in-turn.ts";
-import { BODY_PREFIX, incarnationIn, PAGE_PREFIX, THREAD_PREFIX, threadKey } from "./layout.ts";
+import { BODY_PREFIX, incarnationIn, PAGE_PREFIX, pageKey, pageOf, THREAD_PREFIX, threadKey } from "./layout.ts";
 import { damaged, openData, sealData } from "./sealed-data.ts";
-import type { BodyContent, PageContent, Part, ThreadDocument } from "./thread-document.ts";
+import type { BodyContent, PageContent, Part, StoredEntry, StoredThread, ThreadDocument } from "./thread-document.ts";
 
 /** A thread's document at one moment, and the storage's own value of it, which a change is compared with. */
 export interface FoundDocument {
@@ -30,15 +31,18 @@ export const OVERTAKEN: unique symbol = Symbol("overtaken");
 
 /** Enough for a thread of a thousand checkpoints: a save under a name looks through all of them. */
 const PAGES_KEPT = 64;
+const TAILS_KEPT = 1000;
 
 /** The storage in terms of the layout. */
 export class Documents {
   readonly #storage: DictStorage;
   /**
    * The most recently read pages, the latest last. The content under a page's key
-   * never changes, so a cached page is never outdated.
+   * never changes while the storage only goes forward: see `#keepOnlyPagesOf`.
    */
   readonly #pages = new Map<string, PageContent>();
+  /** The newest record of each incarnation that was last seen. */
+  readonly #tails = new Recent<Pick<StoredEntry, "seq" | "writeId">>(TAILS_KEPT);
 
   constructor(storage: DictStorage) {
     this.#storage = storage;
@@ -53,7 +57,36 @@ export class Documents {
 
   async #at(key: string): Promise<FoundDocument> {
     const stored = (await this.#storage.load(key)) ?? undefined;
-    return { key, stored, document: openData(key, stored) as ThreadDocument | undefined };
+    const document = openData(key, stored) as ThreadDocument | undefined;
+    if (document?.thread !== undefined) await this.#keepOnlyPagesOf(document.thread);
+    return { key, stored, document };
+  }
+
+  /**
+   * A storage may have been put back to an older state, where other writers filled
+   * the same pages with other records. The record that was the newest when a page
+   * was read tells: while it is in the thread, what was before it is as it was.
+   */
+  async #keepOnlyPagesOf(thread: StoredThread): Promise<void> {
+    const { incarnation, tail } = thread;
+    const seen = this.#tails.get(incarnation);
+    if (seen?.writeId === tail.writeId && seen.seq === tail.seq) return;
+    if (seen !== undefined && !(await this.#holds(thread, seen))) {
+      for (const key of [...this.#pages.keys()]) if (incarnationIn(key) === incarnation) this.#pages.delete(key);
+    }
+    this.#tails.set(incarnation, tail);
+  }
+
+  async #holds(thread: StoredThread, { seq, writeId }: Pick<StoredEntry, "seq" | "writeId">): Promise<boolean> {
+    const { tail, recent, toWrite } = thread;
+    if (seq > tail.seq) return false;
+    const newest = [...recent, tail].find((entry) => entry.seq === seq);
+    if (newest !== undefined) return newest.writeId === writeId;
+    const key = pageKey(thread, pageOf(seq));
+    this.#pages.delete(key);
+    const waiting = toWrite.find((part) => part.key === key)?.content;
+    const page = (waiting ?? (await this.readPart(key))) as PageContent | undefined;
+    return page?.entries.some((entry) => entry.seq === seq && entry.writeId === writeId) === true;
   }
 
   /**
@@ -185,11 +218,11 @@ const isEmpty = ({ thread, copying, leftovers }: ThreadDocument): boolean =>
 
 const sameDocument = (a: FoundDocument, b: FoundDocument): boolean => revisionOf(a) === revisionOf(b);
 
-/** A document may start again, and incarnations with it, so the number alone does not identify it. */
+/** A document may start again, and incarnations with it, and a storage may be put back: the number alone does not identify it. */
 function revisionOf({ document }: FoundDocument): string | undefined {
   if (document === undefined) return undefined;
   const names = [document.thread, ...document.copying, ...document.leftovers].map((part) => part?.incarnation);
-  return `${document.revision} ${names.join(" ")}`;
+  return `${document.revision} ${document.thread?.tail.writeId} ${names.join(" ")}`;
 }
 
 const notKeys = (): TypeError =>

@@ -46,7 +46,10 @@ export class DictLog implements ThreadLog {
 
   readTail(threadId: string, options: { readonly newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     return this.#read(threadId, async (reader, { generation, tail }) => {
-      const from = firstUnknown(generation, entryOf(tail), options.newerThan);
+      const { newerThan } = options;
+      const isBelow = newerThan !== undefined && newerThan.generation === generation && newerThan.seq < tail.seq;
+      const there = isBelow ? await reader.entryAt(newerThan.seq) : undefined;
+      const from = firstUnknown({ generation, entry: entryOf(tail) }, newerThan, there);
       return { generation, tail: entryOf(tail), records: await reader.records(await reader.entriesFrom(from)) };
     });
   }
@@ -92,7 +95,7 @@ export class DictLog implements ThreadLog {
     return listed ?? [];
   }
 
-  remove(threadId: string, ifTail?: { generation: string; seq: number }): Promise<"removed" | "absent" | "moved"> {
+  remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     return this.#change(threadId, (documents) => removeThread(documents, threadId, ifTail));
   }
 

@@ -27,7 +27,7 @@ export interface PlannedAppend {
 export function planFirst(request: AppendRequest): PlannedAppend {
   const placing = { incarnation: newId(), editedPages: [] };
   const { toWrite, ...newest } = addRecords(placing, [], request);
-  const { generation } = request;
+  const { generation } = request.expected;
   return { pushedOut: [], next: { ...placing, generation, ...newest, floor: 1, swept: 1, toWrite, toDelete: [] } };
 }
 

@@ -1,7 +1,9 @@
+import { isExpected } from "../append-rules.ts";
+import type { KnownPlace } from "../thread-log.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { discardOutdated, finish, finishNow } from "./finishing.ts";
 import { sweepRemoved } from "./sweeping.ts";
-import { finishedThread, leftoverOf } from "./thread-document.ts";
+import { finishedThread, leftoverOf, placedTail } from "./thread-document.ts";
 
 /**
  * One write of its document ends the thread; from then on the document only lists
@@ -11,14 +13,13 @@ import { finishedThread, leftoverOf } from "./thread-document.ts";
 export async function removeThread(
   documents: Documents,
   threadId: string,
-  ifTail: { readonly generation: string; readonly seq: number } | undefined,
+  ifTail: KnownPlace | undefined,
 ): Promise<"removed" | "absent" | "moved"> {
   let gone: readonly string[] = [];
   const outcome = await documents.attempt(threadId, async (found) => {
     if (found.document === undefined) return "absent";
     const { thread, ...document } = found.document;
-    const isTail = thread?.generation === ifTail?.generation && thread?.tail.seq === ifTail?.seq;
-    if (thread !== undefined && ifTail !== undefined && !isTail) return "moved";
+    if (thread !== undefined && ifTail !== undefined && !isExpected(placedTail(thread), ifTail)) return "moved";
     await finish(documents, found.document);
     const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(finishedThread(thread))])];
     gone = [...document.leftovers, ...leftovers].map(({ incarnation }) => incarnation);

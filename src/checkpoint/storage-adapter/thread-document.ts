@@ -1,4 +1,4 @@
-import type { LogEntry, LogRecord } from "../thread-log.ts";
+import type { LogEntry, LogRecord, ThreadTail } from "../thread-log.ts";
 import { bodyKey, lastOfPage, type Placed, type Placing } from "./layout.ts";
 
 /** The content of `holdfast-thread-…`. */
@@ -55,6 +55,9 @@ export interface StoredEntry extends Placed {
   readonly header: string;
   readonly metadata?: string;
 }
+
+export const placedTail = (thread: StoredThread | undefined): ThreadTail | undefined =>
+  thread && { generation: thread.generation, entry: entryOf(thread.tail) };
 
 /**
  * Text stays text, so that a person can read it; other bytes become base64. Never

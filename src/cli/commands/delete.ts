@@ -1,3 +1,4 @@
+import { placeOfTail } from "../../checkpoint/append-rules.ts";
 import { contextOf } from "../../checkpoint/context.ts";
 import { removeThreadIf } from "../../checkpoint/removing-threads.ts";
 import { StateError } from "../../errors.ts";
@@ -28,7 +29,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     await confirm(call, `this deletes ${what} of ${JSON.stringify(threadId)}; type the thread's id to go on`, threadId);
     if (checkpointId !== undefined) await checkpointer.delete(threadId, { checkpointId });
     else {
-      const ifTail = { generation: tail.generation, seq: tail.entry.seq };
+      const ifTail = placeOfTail(tail);
       if ((await removeThreadIf(context, place, ifTail)) === "moved") throw moved(threadId);
     }
   }

@@ -1,8 +1,8 @@
-import { MOST_RECORDS } from "../../checkpoint/append-rules.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { LostRaces } from "../../checkpoint/lost-races.ts";
 import { openHeader } from "../../checkpoint/record.ts";
-import type { LogRecord, ThreadTail } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogRecord, ThreadTail } from "../../checkpoint/thread-log.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { sameAs } from "./comparing.ts";
@@ -41,17 +41,17 @@ export async function placeThread(
   if (tail !== undefined && !(await isPartOf(context, source, tail))) {
     if (onConflict === "skip") return { outcome: "skipped", records: 0, bytes: 0 };
     if (onConflict === "fail") throw another(threadId);
-    const ifTail = { generation: tail.generation, seq: tail.entry.seq };
+    const ifTail = placeOfTail(tail);
     if ((await context.call(place, (log) => log.remove(threadId, ifTail))) === "moved") throw another(threadId);
     tail = undefined;
   }
-  const generation = tail?.generation ?? newId();
-  const start = tail?.entry.seq ?? 0;
+  let expected = tail === undefined ? beginningOf(newId()) : placeOfTail(tail);
+  const start = expected.seq;
   if (start === outline.length) return { outcome: "there already", records: 0, bytes: 0 };
   let bytes = 0;
   for await (const batch of batches(context, source, start)) {
     signal.throwIfAborted();
-    await append(context, source, generation, batch);
+    expected = await append(context, source, expected, batch);
     const written = batch.reduce((sum, { body }) => sum + body.byteLength, 0);
     bytes += written;
     await took(written);
@@ -125,27 +125,26 @@ async function* batches(
   if (first !== undefined) yield [first, ...more];
 }
 
-/** Another copy of the same thread may be under way: what it brought has the same write ids, and counts. */
+/** Returns where the next batch goes. Another copy of the same thread may be under way: what it brought has the same write ids, and counts. */
 async function append(
   context: CheckpointContext,
   { threadId, outline, ttlMs }: SourceThread,
-  generation: string,
+  behind: KnownPlace,
   batch: readonly [LogRecord, ...LogRecord[]],
-): Promise<void> {
-  const last = batch.at(-1)?.seq ?? 0;
+): Promise<KnownPlace> {
+  const last = batch.at(-1) ?? batch[0];
   const races = new LostRaces(context, "copy", threadId);
-  let [rest, current] = [batch as readonly LogRecord[], generation];
+  let [rest, expected] = [batch as readonly LogRecord[], behind];
   for (;;) {
     const [record, ...more] = rest;
-    if (record === undefined) return;
-    const expected = record.seq - 1;
-    const request = { generation: current, expected, record, more, ...(ttlMs !== undefined && { ttlMs }) };
+    if (record === undefined) return expected;
+    const request = { expected, record, more, ...(ttlMs !== undefined && { ttlMs }) };
     const outcome = await context.call({ operation: "copy", threadId }, (log) => log.append(threadId, request));
-    if (outcome.appended) return;
-    const { tail } = outcome;
+    if (outcome.appended) return placeOfTail({ generation: expected.generation, entry: last });
+    const { tail, generation = expected.generation } = outcome;
     if (tail === undefined || outline[tail.seq - 1]?.writeId !== tail.writeId) throw another(threadId);
-    if (tail.seq >= last) return;
-    current = outcome.generation ?? current;
+    expected = placeOfTail({ generation, entry: tail });
+    if (tail.seq >= last.seq) return expected;
     rest = batch.filter(({ seq }) => seq > tail.seq);
     races.lost();
   }

@@ -29,7 +29,7 @@ export async function timesOf(
 ): Promise<readonly (number | undefined)[]> {
   const kept = known.get(context) ?? new Recent<Mark[]>(20);
   known.set(context, kept);
-  const key = JSON.stringify([threadId, generation, entry.seq]);
+  const key = JSON.stringify([threadId, generation, entry.seq, entry.writeId]);
   const marks = kept.get(key) ?? [{ seq: entry.seq, messages: header.messageCount, at: header.createdAt }];
   kept.set(key, marks);
   for (let pages = 0; pages < MOST_PAGES && (marks.at(-1)?.messages ?? 0) > from; pages++) {

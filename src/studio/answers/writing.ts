@@ -1,5 +1,7 @@
 import { answerInterrupt, type PersonAnswer } from "../../agent/interrupts.ts";
+import { placeOfTail } from "../../checkpoint/append-rules.ts";
 import { removeThreadIf } from "../../checkpoint/removing-threads.ts";
+import type { KnownPlace } from "../../checkpoint/thread-log.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { Refusal } from "../../server/refusal.ts";
@@ -109,10 +111,8 @@ export async function breakLease(studio: StudioContext, request: StudioRequest):
   return { threadId: request.thread };
 }
 
-interface DeletedPlace {
+interface DeletedPlace extends KnownPlace {
   readonly threadId: string;
-  readonly generation: string;
-  readonly seq: number;
 }
 
 export async function planDelete(studio: StudioContext, { thread: threadId }: StudioRequest): Promise<DeletePlan> {
@@ -120,7 +120,7 @@ export async function planDelete(studio: StudioContext, { thread: threadId }: St
   const tail = await context.call({ operation: "delete", threadId }, (log) => log.tail(threadId));
   const stats = await checkpointer.stats(threadId);
   if (tail === undefined || stats === undefined) throw gone(threadId);
-  const place: DeletedPlace = { threadId, generation: tail.generation, seq: tail.entry.seq };
+  const place: DeletedPlace = { threadId, ...placeOfTail(tail) };
   const { planId } = plans.add("delete", threadId, place);
   const forks: string[] = [];
   for (const row of index.rows)

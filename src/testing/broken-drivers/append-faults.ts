@@ -1,5 +1,5 @@
-import { LONGEST_TTL_MS } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, AppendRequest, LogChain } from "../../checkpoint/thread-log.ts";
+import { beginningOf, LONGEST_TTL_MS, placeOfTail } from "../../checkpoint/append-rules.ts";
+import type { AppendOutcome, AppendRequest, KnownPlace, LogChain } from "../../checkpoint/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
@@ -10,7 +10,17 @@ async function forced(log: ReferenceLog, threadId: string, request: AppendReques
   const tail = await log.tail(threadId);
   const seq = (tail?.entry.seq ?? 0) + 1;
   const record = { ...request.record, seq, head: request.record.checkpointId === undefined ? seq - 1 : seq };
-  return { ...request, generation: tail?.generation ?? request.generation, expected: seq - 1, record };
+  return {
+    ...request,
+    expected: tail === undefined ? beginningOf(request.expected.generation) : placeOfTail(tail),
+    record,
+  };
+}
+
+/** The place with the write of whatever the tail is, where it has its number. */
+async function asNumbered(log: ReferenceLog, threadId: string, place: KnownPlace): Promise<KnownPlace> {
+  const entry = (await log.tail(threadId))?.entry;
+  return entry?.seq === place.seq ? { ...place, writeId: entry.writeId } : place;
 }
 
 export const appendFaults: readonly DriverFault[] = [
@@ -20,7 +30,7 @@ export const appendFaults: readonly DriverFault[] = [
       new (class extends ReferenceLog {
         override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
           const tail = await this.tail(threadId);
-          const same = tail === undefined || tail.generation === request.generation;
+          const same = tail === undefined || tail.generation === request.expected.generation;
           return super.append(threadId, same ? await forced(this, threadId, request) : request);
         }
       })(inner),
@@ -37,12 +47,12 @@ export const appendFaults: readonly DriverFault[] = [
         override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
           const outcome = await super.append(threadId, request);
           const { tail, generation } = outcome.appended ? {} : outcome;
-          if (tail === undefined || generation === undefined || request.expected > 0) return outcome;
+          if (tail === undefined || generation === undefined || request.expected.seq > 0) return outcome;
           const replace = (request.more ?? []).filter(({ seq }) => seq <= tail.seq);
           if (replace.length === 0) return outcome;
           const seq = tail.seq + 1;
           const record = { ...request.record, seq, base: seq, head: seq, writeId: "its own", checkpointId: "its own" };
-          await super.append(threadId, { generation, expected: tail.seq, record, replace });
+          await super.append(threadId, { expected: placeOfTail({ generation, entry: tail }), record, replace });
           return outcome;
         }
       })(inner),
@@ -54,8 +64,8 @@ export const appendFaults: readonly DriverFault[] = [
       new (class extends ReferenceLog {
         override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
           const tail = await this.tail(threadId);
-          const fits = (tail?.entry.seq ?? 0) === request.expected;
-          const own = tail === undefined || tail.generation === request.generation;
+          const fits = (tail?.entry.seq ?? 0) === request.expected.seq;
+          const own = tail === undefined || tail.generation === request.expected.generation;
           if (!fits || !own) return super.append(threadId, request);
           await turn();
           return super.append(threadId, await forced(this, threadId, request));
@@ -73,14 +83,49 @@ export const appendFaults: readonly DriverFault[] = [
     driver: (inner) =>
       new (class extends ReferenceLog {
         override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-          const generation = (await this.tail(threadId))?.generation ?? request.generation;
-          return super.append(threadId, { ...request, generation });
+          const generation = (await this.tail(threadId))?.generation ?? request.expected.generation;
+          return super.append(threadId, { ...request, expected: { ...request.expected, generation } });
         }
       })(inner),
     caughtBy: [
       "an append of another generation is refused though its position fits",
       "a writer of the removed generation is refused though the new thread is as long",
       "an append of the source's generation is refused by the copy",
+    ],
+  },
+  {
+    fault: "compares a tail by its generation and number alone",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          return super.append(threadId, { ...request, expected: await asNumbered(this, threadId, request.expected) });
+        }
+        override async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
+          return super.remove(threadId, ifTail && (await asNumbered(this, threadId, ifTail)));
+        }
+      })(inner),
+    caughtBy: [
+      "no append is accepted behind a record that was lost, though another has its number",
+      "no append of several records, and none that replaces or drops, is accepted behind a record that was lost",
+      "a removal that names a lost record does nothing",
+      "of appends to many threads at once, those behind lost records are refused",
+    ],
+  },
+  {
+    fault: "takes a lost record of the same number for what a reader knows",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async readTail(threadId: string, options?: { newerThan?: KnownPlace }): Promise<LogChain | undefined> {
+          const { newerThan } = options ?? {};
+          const whole = await super.readTail(threadId);
+          if (newerThan === undefined || whole?.generation !== newerThan.generation) return whole;
+          if (whole.tail.seq < newerThan.seq) return whole;
+          return { ...whole, records: whole.records.filter(({ seq }) => seq > newerThan.seq) };
+        }
+      })(inner),
+    caughtBy: [
+      "a reader that knows a lost record is given the whole chain, and one that knows a kept record what is newer",
+      "a place that is not in the thread any more is known to nobody: the whole chain is given",
     ],
   },
   {
@@ -121,7 +166,7 @@ export const appendFaults: readonly DriverFault[] = [
           const outcome = await super.append(threadId, request);
           if (outcome.appended) return outcome;
           const records = (await this.readTail(threadId))?.records ?? [];
-          return { ...outcome, occupant: records.find(({ seq }) => seq === request.expected + 1) };
+          return { ...outcome, occupant: records.find(({ seq }) => seq === request.expected.seq + 1) };
         }
       })(inner),
     caughtBy: ["an append that expects no thread is refused where there is one"],

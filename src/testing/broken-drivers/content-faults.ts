@@ -1,6 +1,7 @@
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogChain,
   LogEntry,
   LogPage,
@@ -45,10 +46,7 @@ const changingIds =
       override list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
         return super.list(change(threadId), options);
       }
-      override remove(
-        threadId: string,
-        ifTail?: { generation: string; seq: number },
-      ): Promise<"removed" | "absent" | "moved"> {
+      override remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
         return super.remove(change(threadId), ifTail);
       }
       override copy(source: string, target: string, generation: string): ReturnType<ThreadLog["copy"]> {

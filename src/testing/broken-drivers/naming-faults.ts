@@ -1,4 +1,4 @@
-import { carries } from "../../checkpoint/append-rules.ts";
+import { carries, placeOfTail } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -111,10 +111,11 @@ export const namingFaults: readonly DriverFault[] = [
       new (class extends ReferenceLog {
         override async append(threadId: string, { more = [], ...request }: AppendRequest): Promise<AppendOutcome> {
           const outcome = await super.append(threadId, request);
-          let expected = request.record.seq;
+          const { generation } = request.expected;
+          let entry = request.record;
           for (const record of outcome.appended ? more : []) {
-            await super.append(threadId, { generation: request.generation, expected, record });
-            expected++;
+            await super.append(threadId, { expected: placeOfTail({ generation, entry }), record });
+            entry = record;
           }
           return outcome;
         }

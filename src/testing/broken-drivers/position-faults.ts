@@ -37,7 +37,7 @@ export const positionFaults: readonly DriverFault[] = [
     fault: "ignores drops of positions that are not there",
     driver: taking((request) => ({
       ...request,
-      drop: [...new Set(request.drop?.filter((seq) => within(seq, 0, request.expected) > 0))],
+      drop: [...new Set(request.drop?.filter((seq) => within(seq, 0, request.expected.seq) > 0))],
     })),
     caughtBy: [
       STRAY,
@@ -48,7 +48,7 @@ export const positionFaults: readonly DriverFault[] = [
     fault: "ignores replacements of positions that are not there",
     driver: taking(({ replace = [], ...request }) => ({
       ...request,
-      replace: replace.filter(({ seq }) => within(seq, 0, request.expected) > 0),
+      replace: replace.filter(({ seq }) => within(seq, 0, request.expected.seq) > 0),
     })),
     caughtBy: [STRAY],
   },

@@ -1,4 +1,4 @@
-import type { LogChain, LogEntry, LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogChain, LogEntry, LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
@@ -28,10 +28,7 @@ export const readingFaults: readonly DriverFault[] = [
     fault: "reports a removal that failed as done",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override remove(
-          threadId: string,
-          ifTail?: { generation: string; seq: number },
-        ): ReturnType<ReferenceLog["remove"]> {
+        override remove(threadId: string, ifTail?: KnownPlace): ReturnType<ReferenceLog["remove"]> {
           return super.remove(threadId, ifTail).catch(() => "absent");
         }
       })(inner),

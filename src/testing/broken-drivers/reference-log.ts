@@ -84,10 +84,7 @@ export class ReferenceLog implements ThreadLog {
     return this.#reach().list(threadId, options);
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { generation: string; seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     return this.#reach().remove(threadId, ifTail);
   }
 

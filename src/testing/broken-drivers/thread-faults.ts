@@ -1,4 +1,5 @@
-import type { LogEntry, LogPage, LogRecord, ThreadEntry, ThreadTail } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogEntry, LogPage, LogRecord, ThreadEntry, ThreadTail } from "../../checkpoint/thread-log.ts";
+import { placeAt } from "../thread-log-cases/sample-records.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
@@ -14,7 +15,7 @@ export const threadFaults: readonly DriverFault[] = [
     driver: (inner) =>
       new (class extends ReferenceLog {
         readonly #left = new Map<string, readonly LogRecord[]>();
-        override async remove(threadId: string, ...rest: [{ generation: string; seq: number }?]): Removal {
+        override async remove(threadId: string, ...rest: [KnownPlace?]): Removal {
           const records = (await this.readTail(threadId))?.records ?? [];
           const removed = await super.remove(threadId, ...rest);
           if (removed === "removed") this.#left.set(threadId, records.slice(1000));
@@ -45,7 +46,7 @@ export const threadFaults: readonly DriverFault[] = [
     fault: "compares a tail without its generation",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async remove(threadId: string, ifTail?: { generation: string; seq: number }): Removal {
+        override async remove(threadId: string, ifTail?: KnownPlace): Removal {
           const generation = (await this.tail(threadId))?.generation;
           const same = ifTail && generation !== undefined ? { ...ifTail, generation } : ifTail;
           return super.remove(threadId, same);
@@ -57,7 +58,7 @@ export const threadFaults: readonly DriverFault[] = [
     fault: "removes everything that begins with the id",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async remove(threadId: string, ...rest: [{ generation: string; seq: number }?]): Removal {
+        override async remove(threadId: string, ...rest: [KnownPlace?]): Removal {
           const removed = await super.remove(threadId, ...rest);
           if (removed !== "removed") return removed;
           const below = await this.listThreads({ ...EVERYTHING, prefix: `${threadId}/` });
@@ -77,7 +78,10 @@ export const threadFaults: readonly DriverFault[] = [
           for (const [index, record] of records.entries()) {
             const head = record.checkpointId === undefined ? index : index + 1;
             const moved = { ...record, seq: index + 1, head, base: 1 };
-            const outcome = await this.append(target, { generation, expected: index, record: moved });
+            const outcome = await this.append(target, {
+              expected: placeAt(index, generation, records[index - 1]?.writeId),
+              record: moved,
+            });
             if (!outcome.appended) return "target exists";
           }
           return "copied";
@@ -109,8 +113,9 @@ export const threadFaults: readonly DriverFault[] = [
           const chain = answer === "copied" ? await this.readTail(target) : undefined;
           if (chain === undefined) return answer;
           await this.remove(target);
-          for (const record of chain.records) {
-            await this.append(target, { generation, expected: record.seq - 1, record });
+          for (const [index, record] of chain.records.entries()) {
+            const expected = placeAt(record.seq - 1, generation, chain.records[index - 1]?.writeId);
+            await this.append(target, { expected, record });
           }
           return answer;
         }

@@ -1,4 +1,4 @@
-import type { AppendOutcome, AppendRequest, ThreadTail } from "../../checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest, KnownPlace, ThreadTail } from "../../checkpoint/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
@@ -46,7 +46,7 @@ export const togetherFaults: readonly DriverFault[] = [
     driver: (inner) =>
       new (class extends ReferenceLog {
         readonly #removals = new Gathering(
-          async (group: readonly { threadId: string; ifTail: { generation: string; seq: number } | undefined }[]) => {
+          async (group: readonly { threadId: string; ifTail: KnownPlace | undefined }[]) => {
             const tails = await Promise.all(group.map(({ threadId }) => super.tail(threadId)));
             const isMoved = group.some(
               ({ ifTail }, place) => ifTail && tails[place] && tails[place].entry.seq !== ifTail.seq,
@@ -55,7 +55,7 @@ export const togetherFaults: readonly DriverFault[] = [
             return Promise.all(group.map(({ threadId, ifTail }) => super.remove(threadId, ifTail)));
           },
         );
-        override remove(threadId: string, ifTail?: { generation: string; seq: number }): Removal {
+        override remove(threadId: string, ifTail?: KnownPlace): Removal {
           return this.#removals.call({ threadId, ifTail });
         }
       })(inner),
@@ -68,7 +68,7 @@ export const togetherFaults: readonly DriverFault[] = [
         readonly #edits = new Gathering(
           async (group: readonly { threadId: string; request: AppendRequest }[]): Promise<readonly AppendOutcome[]> => {
             const tails = await Promise.all(group.map(({ threadId }) => super.tail(threadId)));
-            const isLate = group.some(({ request }, place) => tails[place]?.entry.seq !== request.expected);
+            const isLate = group.some(({ request }, place) => tails[place]?.entry.seq !== request.expected.seq);
             const late = { appended: false, tail: undefined, generation: undefined, occupant: undefined } as const;
             if (isLate) return group.map(() => late);
             return Promise.all(group.map(({ threadId, request }) => super.append(threadId, request)));

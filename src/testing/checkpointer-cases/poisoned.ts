@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { placeOfTail } from "../../checkpoint/append-rules.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../../checkpoint/context.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
@@ -24,7 +25,10 @@ async function poison(log: ThreadLog, threadId: string, spoilt: Partial<LogRecor
   const names = { seq, head: seq, writeId: `poison ${seq}`, checkpointId: `poison ${seq}` };
   const record: LogRecord = { ...last, ...names, words: undefined, ...spoilt };
   try {
-    const outcome = await log.append(threadId, { generation: chain.generation, expected: chain.tail.seq, record });
+    const outcome = await log.append(threadId, {
+      expected: placeOfTail({ generation: chain.generation, entry: chain.tail }),
+      record,
+    });
     assert.equal(outcome.appended, true, "the poisoned record is added");
     return true;
   } catch (error) {

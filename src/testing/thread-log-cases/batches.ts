@@ -114,13 +114,14 @@ export const batchCases: readonly ThreadLogCase[] = threadLogCasesOf("several re
       await put(subject, "t", recordAt(1));
       for (let round = 0; round < 8; round++) {
         const seq = round * 3 + 2;
+        const after = (await subject.tail("t"))?.entry.writeId ?? "";
         const mine = (writer: string): LogRecord[] =>
           from(seq, 3).map((record) => ({ ...record, writeId: `${writer}-${record.seq}` }));
         const [outcomes, seen] = await Promise.all([
           Promise.all(
             ["a", "b"].map((writer) => {
               const [record = recordAt(seq), ...more] = mine(writer);
-              return subject.append("t", requestFor(record, { more }));
+              return subject.append("t", requestFor(record, { more, after }));
             }),
           ),
           Promise.all([subject.readTail("t"), subject.tail("t"), subject.readTail("t")]),

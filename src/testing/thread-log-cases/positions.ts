@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AppendRequest, LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { failsWith } from "../expect-failure.ts";
-import { assertThread, grow, markAt, put, recordAt, requestFor } from "./sample-records.ts";
+import { assertThread, grow, markAt, placeAt, put, recordAt, requestFor } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 /** Between them lies the thread that is written to, so that a key that runs over its end meets one of them. */
@@ -85,7 +85,7 @@ export const positionCases: readonly ThreadLogCase[] = threadLogCasesOf("positio
       for (const value of STRAY_NUMBERS.filter(Number.isSafeInteger)) {
         const listed = await subject.list("t", { before: value, limit: 100 }).catch(() => []);
         assert.ok(listed.length <= 3, `list below ${value} shows ${listed.length} of 3 checkpoints`);
-        const removed = await subject.remove("t", { generation: "first", seq: value }).catch(() => "moved");
+        const removed = await subject.remove("t", placeAt(value)).catch(() => "moved");
         assert.equal(removed, "moved", `a removal at ${value}`);
       }
       await assertUnchanged(subject, threads, "listings and removals");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AppendOutcome, LogChain, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { another } from "../conformance-case.ts";
-import { assertAbsent, assertThread, grow, markAt, put, recordAt, requestFor } from "./sample-records.ts";
+import { assertAbsent, assertThread, grow, markAt, placeAt, put, recordAt, requestFor } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 const WRITERS = 16;
@@ -175,7 +175,7 @@ export const racingCases: readonly ThreadLogCase[] = threadLogCasesOf("races", [
       for (let round = 0; round < 10; round++) {
         const generation = `round ${round}`;
         await grow(subject, "t", 2, generation);
-        const remove = () => subject.remove("t", { generation, seq: 2 });
+        const remove = () => subject.remove("t", placeAt(2, generation));
         const append = () => subject.append("t", requestFor(recordAt(3), { generation }));
         const both = round % 2 === 0 ? [append(), remove()] : [remove(), append()];
         const answers = await Promise.all(both as Promise<unknown>[]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LogChain } from "../../checkpoint/thread-log.ts";
-import { assertEntry, assertRecords, grow, markAt, present, put, recordAt } from "./sample-records.ts";
+import { assertEntry, assertRecords, grow, markAt, placeAt, present, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 const seqs = (chain: LogChain | undefined): readonly number[] | undefined => chain?.records.map(({ seq }) => seq);
@@ -10,12 +10,12 @@ export const partialReadingCases: readonly ThreadLogCase[] = threadLogCasesOf("r
     name: "whoever knows a place in the thread is given only what is newer",
     run: async ({ subject }) => {
       await grow(subject, "t", 4);
-      const newerThan = { generation: "first", seq: 2 };
+      const newerThan = placeAt(2);
       const chain = present(await subject.readTail("t", { newerThan }), "the thread");
       assertRecords(chain.records, [recordAt(3), recordAt(4)], "what is newer than 2");
       assertEntry(chain.tail, recordAt(4), "the tail");
       assert.equal(chain.generation, "first");
-      const nothing = present(await subject.readTail("t", { newerThan: { ...newerThan, seq: 4 } }), "the thread");
+      const nothing = present(await subject.readTail("t", { newerThan: placeAt(4) }), "the thread");
       assert.deepEqual(seqs(nothing), [], "nothing is newer than the tail");
       assertEntry(nothing.tail, recordAt(4), "the tail");
       await put(subject, "t", recordAt(5, { base: 5 }));
@@ -27,20 +27,18 @@ export const partialReadingCases: readonly ThreadLogCase[] = threadLogCasesOf("r
     name: "a place that is not in the thread any more is known to nobody: the whole chain is given",
     run: async ({ subject }) => {
       await grow(subject, "t", 3);
-      const other = { generation: "second", seq: 2 };
-      const beyond = { generation: "first", seq: 9 };
-      for (const newerThan of [other, beyond]) {
+      const other = placeAt(2, "second");
+      const beyond = placeAt(9);
+      const anothers = placeAt(2, "first", "another");
+      const tails = placeAt(3, "first", "another");
+      for (const newerThan of [other, beyond, anothers, tails]) {
         assert.deepEqual(seqs(await subject.readTail("t", { newerThan })), [1, 2, 3]);
       }
       assert.equal(await subject.readTail("absent", { newerThan: other }), undefined);
       await put(subject, "t", markAt(4), { drop: [2] });
-      const dropped = { generation: "first", seq: 2 };
-      assert.deepEqual(
-        seqs(await subject.readTail("t", { newerThan: dropped })),
-        [3, 4],
-        "a dropped place still is one",
-      );
-      assert.deepEqual(seqs(await subject.readTail("t", {})), [1, 3, 4]);
+      const dropped = placeAt(2);
+      assert.deepEqual(seqs(await subject.readTail("t", { newerThan: dropped })), [1, 3, 4], "a dropped place is none");
+      assert.deepEqual(seqs(await subject.readTail("t", { newerThan: placeAt(3) })), [4]);
     },
   },
   {

@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { assertAbsent, assertThread, grow, markAt, put, recordAt, refused, requestFor } from "./sample-records.ts";
+import {
+  assertAbsent,
+  assertThread,
+  grow,
+  markAt,
+  placeAt,
+  put,
+  recordAt,
+  refused,
+  requestFor,
+} from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 export const removingCases: readonly ThreadLogCase[] = threadLogCasesOf("remove", [
@@ -25,9 +35,9 @@ export const removingCases: readonly ThreadLogCase[] = threadLogCasesOf("remove"
     name: "a removal that names another tail does nothing",
     run: async ({ subject }) => {
       const records = await grow(subject, "t", 3);
-      assert.equal(await subject.remove("t", { generation: "first", seq: 2 }), "moved");
-      assert.equal(await subject.remove("t", { generation: "first", seq: 4 }), "moved");
-      assert.equal(await subject.remove("t", { generation: "second", seq: 3 }), "moved");
+      assert.equal(await subject.remove("t", placeAt(2)), "moved");
+      assert.equal(await subject.remove("t", placeAt(4)), "moved");
+      assert.equal(await subject.remove("t", placeAt(3, "second")), "moved");
       await assertThread(subject, "t", records, "the thread");
     },
   },
@@ -35,9 +45,9 @@ export const removingCases: readonly ThreadLogCase[] = threadLogCasesOf("remove"
     name: "a removal that names the tail takes the thread",
     run: async ({ subject }) => {
       await grow(subject, "t", 3);
-      assert.equal(await subject.remove("t", { generation: "first", seq: 3 }), "removed");
+      assert.equal(await subject.remove("t", placeAt(3)), "removed");
       await assertAbsent(subject, "t", "after the removal");
-      assert.equal(await subject.remove("t", { generation: "first", seq: 3 }), "absent");
+      assert.equal(await subject.remove("t", placeAt(3)), "absent");
     },
   },
   {
@@ -91,7 +101,7 @@ export const removingCases: readonly ThreadLogCase[] = threadLogCasesOf("remove"
       await grow(subject, "t", 2);
       await subject.remove("t");
       const records = await grow(subject, "t", 2, "second");
-      assert.equal(await subject.remove("t", { generation: "first", seq: 2 }), "moved");
+      assert.equal(await subject.remove("t", placeAt(2)), "moved");
       await assertThread(subject, "t", records, "the new thread");
     },
   },

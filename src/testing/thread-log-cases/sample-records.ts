@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { beginningOf } from "../../checkpoint/append-rules.ts";
 import { isReadable } from "../../checkpoint/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogChain,
   LogEntry,
   LogRecord,
@@ -29,19 +31,32 @@ export const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecor
 export const markAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord =>
   recordAt(seq, { checkpointId: undefined, head: seq - 1, ...fields });
 
-export const requestFor = (record: LogRecord, fields: Partial<AppendRequest> = {}): AppendRequest => ({
-  generation: "first",
-  expected: record.seq - 1,
-  record,
-  ...fields,
-});
+/** Where an append goes that is not the next of `recordAt` in the generation "first". */
+export interface Behind {
+  readonly generation?: string;
+  /** The write of the record before it. */
+  readonly after?: string;
+  /** The position of the record before it. */
+  readonly expected?: number;
+}
+
+export interface RequestFields extends Behind, Omit<Partial<AppendRequest>, "expected"> {}
+
+export function requestFor(record: LogRecord, fields: RequestFields = {}): AppendRequest {
+  const { generation, expected: seq = (fields.record ?? record).seq - 1, after, ...rest } = fields;
+  return { expected: placeAt(seq, generation, after), record, ...rest };
+}
+
+/** The place of the record that `recordAt` makes; with 0, that of no thread. */
+export const placeAt = (seq: number, generation = "first", writeId = `write-${seq}`): KnownPlace =>
+  seq === 0 ? beginningOf(generation) : { generation, seq, writeId };
 
 /** Appends, and fails the case when that is refused. */
 export async function put(
   log: ThreadLog,
   threadId: string,
   record: LogRecord,
-  fields: Partial<AppendRequest> = {},
+  fields: RequestFields = {},
 ): Promise<LogRecord> {
   const outcome = await log.append(threadId, requestFor(record, fields));
   assert.equal(outcome.appended, true, `record ${record.seq} of thread ${shown(threadId)} must be accepted`);

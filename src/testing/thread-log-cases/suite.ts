@@ -6,6 +6,7 @@ import { contentCases } from "./contents.ts";
 import { copyingCases } from "./copying.ts";
 import { editingCases } from "./editing.ts";
 import { expiringCases } from "./expiring.ts";
+import { goingBackCases } from "./going-back.ts";
 import { isolationCases } from "./isolation.ts";
 import { livingCases } from "./living.ts";
 import { longThreadCases } from "./long-threads.ts";
@@ -39,6 +40,7 @@ export const threadLogCases: readonly ThreadLogCase[] = [
   ...positionCases,
   ...longThreadCases,
   ...racingCases,
+  ...goingBackCases,
   ...togetherCases,
   ...searchingCases,
   ...searchPageCases,

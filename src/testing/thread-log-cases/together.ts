@@ -6,6 +6,7 @@ import {
   assertRecords,
   assertThread,
   grow,
+  placeAt,
   recordAt,
   requestFor,
 } from "./sample-records.ts";
@@ -58,7 +59,7 @@ export const togetherCases: readonly ThreadLogCase[] = threadLogCasesOf("calls o
       await fill(subject);
       const isMoved = (index: number): boolean => index % 4 === 1;
       const removed = await ofEach((threadId, index) =>
-        subject.remove(threadId, { generation: "first", seq: lengthOf(index) - (isMoved(index) ? 1 : 0) }),
+        subject.remove(threadId, placeAt(lengthOf(index) - (isMoved(index) ? 1 : 0))),
       );
       const expected = THREADS.map((_, index) => (!isThere(index) ? "absent" : isMoved(index) ? "moved" : "removed"));
       assert.deepEqual(removed, expected);

@@ -15,12 +15,12 @@ import { type Script, script } from "./script.ts";
  */
 export const APPEND_PLAIN: Script = script(`
 local call, match, unpack = redis.call, string.match, struct.unpack
-local function append(key, tail, seq, places, generation, name, lifetime, entry, body)
+local function append(key, tail, seq, places, origin, generation, write, name, lifetime, entry, body)
   local found = call('HMGET', key, 'thread', 'c:' .. name)
   local last, first, there = match(found[1] or '', '^${FORMAT} (%d+) %d+ %d+ (%d+) (.*)$')
-  if last ~= tail or there ~= generation or found[2] then return 0 end
+  if last ~= tail or there ~= origin or found[2] then return 0 end
   if lifetime ~= '' and redis.acl_check_cmd and not redis.acl_check_cmd('pexpire', key, lifetime) then return 0 end
-  local line = '${FORMAT} ' .. seq .. ' ' .. places .. ' ' .. first .. ' ' .. generation
+  local line = '${FORMAT} ' .. seq .. ' ' .. places .. ' ' .. first .. ' ' .. generation .. '\\n' .. write
   if name == '' then call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body)
   else call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body, 'c:' .. name, seq) end
   if lifetime ~= '' then call('PEXPIRE', key, lifetime) end
@@ -29,9 +29,9 @@ end
 
 local pack, own, replies, at = ARGV[1], ARGV[2], {}, 1
 for place, key in ipairs(KEYS) do
-  local tail, seq, places, generation, name, lifetime, entry, body
-  tail, seq, places, generation, name, lifetime, entry, body, at = unpack('<${"I4c0".repeat(8)}', pack, at)
-  local done, reply = pcall(append, key, tail, seq, places, generation, name, lifetime, entry, own or body)
+  local tail, seq, places, origin, generation, write, name, lifetime, entry, body
+  tail, seq, places, origin, generation, write, name, lifetime, entry, body, at = unpack('<${"I4c0".repeat(10)}', pack, at)
+  local done, reply = pcall(append, key, tail, seq, places, origin, generation, write, name, lifetime, entry, own or body)
   replies[place] = done and reply or 0
 end
 return table.concat(replies)
@@ -39,7 +39,7 @@ return table.concat(replies)
 
 /** What the script takes: an append to a thread that exists, which adds one record without further names. */
 export const isPlain = ({ expected, record, more, replace, drop, dropBelow }: AppendRequest): boolean =>
-  expected > 0 &&
+  expected.seq > 0 &&
   record.names === undefined &&
   dropBelow === undefined &&
   (more === undefined || more.length === 0) &&
@@ -54,31 +54,34 @@ export function plainArguments(requests: readonly AppendRequest[], lifetimeMs: n
   return [packed(requests, lifetimeMs, false), Buffer.from(body.buffer, body.byteOffset, body.byteLength)];
 }
 
-/** Of the texts of one append that are numbers, and of the eight lengths. */
+/** Of the texts of one append that are numbers, and of the ten lengths. */
 const NUMBERS_BYTES = 128;
 /** No character of UTF-16 becomes more bytes than this. */
 const BYTES_PER_UNIT = 3;
 
 /**
- * Eight texts for each append, with its length before each: the tail that it expects; its own position; base and
- * head; the generation; the checkpoint id, or nothing; how long the thread lives, in milliseconds, or nothing; the
- * entry; the body.
+ * Ten texts for each append, with its length before each: the tail that it expects; its own position; base and
+ * head; the generation and the write id of that tail, as the thread's line has them; the generation; its own write
+ * id; the checkpoint id, or nothing; how long the thread lives, in milliseconds, or nothing; the entry; the body.
  */
 function packed(requests: readonly AppendRequest[], lifetimeMs: number | undefined, withBodies: boolean): Buffer {
   const entries = requests.map(({ record }) => encodeEntry(record));
   let room = 0;
-  for (const [place, { generation, record }] of requests.entries()) {
-    const units = generation.length + (record.checkpointId?.length ?? 0) + (entries[place]?.length ?? 0);
+  for (const [place, { expected, record }] of requests.entries()) {
+    const ids = 2 * expected.generation.length + expected.writeId.length + record.writeId.length;
+    const units = ids + (record.checkpointId?.length ?? 0) + (entries[place]?.length ?? 0);
     room += NUMBERS_BYTES + units * BYTES_PER_UNIT + (withBodies ? record.body.byteLength : 0);
   }
   const pack = Buffer.allocUnsafe(room);
   let at = 0;
-  for (const [place, { generation, expected, record, ttlMs = lifetimeMs }] of requests.entries()) {
-    const { seq, base, head, checkpointId = "", body } = record;
-    at = put(pack, String(expected), at);
+  for (const [place, { expected, record, ttlMs = lifetimeMs }] of requests.entries()) {
+    const { seq, writeId, base, head, checkpointId = "", body } = record;
+    at = put(pack, String(expected.seq), at);
     at = put(pack, String(seq), at);
     at = put(pack, `${base} ${head}`, at);
-    at = put(pack, generation, at);
+    at = put(pack, `${expected.generation}\n${expected.writeId}`, at);
+    at = put(pack, expected.generation, at);
+    at = put(pack, writeId, at);
     at = put(pack, checkpointId, at);
     // Redis takes whole milliseconds.
     at = put(pack, ttlMs === undefined ? "" : String(Math.ceil(ttlMs)), at);

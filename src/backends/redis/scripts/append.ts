@@ -71,8 +71,9 @@ local key, generation, expected = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local thread, fault = readThread(key)
 if fault then return fault end
 
+local expectedWrite, write = ARGV[11], ARGV[12]
 if not thread and expected ~= 0 then return outOfStep() or {'refused'} end
-if thread and (thread.tail ~= expected or thread.generation ~= generation) then
+if thread and (thread.tail ~= expected or thread.generation ~= generation or thread.write ~= expectedWrite) then
   local occupant = false
   if thread.generation == generation then occupant = redis.call('HGET', key, 'e:' .. (expected + 1)) end
   return {'refused', thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail), occupant}
@@ -83,7 +84,7 @@ local dropBelow, added, replaced = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumbe
 if not thread and createBefore ~= '' and milliseconds() > tonumber(createBefore) then return {'late'} end
 
 -- Of each record its position, entry and body, how many names it has, and the names.
-local records, at = {}, 11
+local records, at = {}, 13
 for index = 1, added + replaced do
   local record = {position = tonumber(ARGV[at]), entry = ARGV[at + 1], body = ARGV[at + 2], names = {}}
   local names = tonumber(ARGV[at + 3])
@@ -133,7 +134,7 @@ for position = first, keepFrom - 1 do countFreed(position) end
 if alone and takesOut and freed >= 0 then redis.call('HDEL', key, '-') end
 if KEYS[2] then enterId(KEYS[2], threadId, true) end
 redis.call('HSET', key, 'thread',
-  threadLine({tail = expected + added, base = base, head = head, first = keepFrom, generation = generation}))
+  threadLine({tail = expected + added, base = base, head = head, first = keepFrom, generation = generation, write = write}))
 ${NAMING}
 for position = first, keepFrom - 1 do drop(position) end
 for at = firstDrop, #ARGV do drop(tonumber(ARGV[at])) end
@@ -184,13 +185,13 @@ export interface AppendTerms {
 }
 
 export function appendArguments(request: AppendRequest, terms: AppendTerms): readonly Argument[] {
-  const { generation, expected, replace = [], drop = [], dropBelow = 0, ttlMs } = request;
+  const { expected, replace = [], drop = [], dropBelow = 0, ttlMs } = request;
   const { threadId, createBefore = "", lifetimeMs = "" } = terms;
   const added = recordsIn(request);
-  const { base, head } = added.at(-1) ?? request.record;
+  const { base, head, writeId } = added.at(-1) ?? request.record;
   return [
-    generation,
-    String(expected),
+    expected.generation,
+    String(expected.seq),
     String(base),
     String(head),
     threadId,
@@ -200,6 +201,8 @@ export function appendArguments(request: AppendRequest, terms: AppendTerms): rea
     String(dropBelow),
     String(added.length),
     String(replace.length),
+    expected.writeId,
+    writeId,
     ...[...added, ...replace].flatMap(recordArguments),
     ...drop.map(String),
   ];

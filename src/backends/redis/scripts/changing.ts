@@ -3,13 +3,15 @@ import { ENTER_ID } from "./thread-index.ts";
 
 /**
  * KEYS  the thread, and the index of ids where both are on one server
- * ARGV  thread id, and the generation and position that must be its tail, if any
+ * ARGV  thread id, and the generation, position and write id that must be its tail's, if any
  * Returns "removed", "absent" or "moved".
  */
 export const REMOVE: Script = script(`
 local thread, fault = readThread(KEYS[1])
 if fault then return fault end
-if thread and ARGV[2] and (thread.generation ~= ARGV[2] or thread.tail ~= tonumber(ARGV[3])) then return 'moved' end
+if thread and ARGV[2] and (thread.generation ~= ARGV[2] or thread.tail ~= tonumber(ARGV[3]) or thread.write ~= ARGV[4]) then
+  return 'moved'
+end
 local fault = not thread and outOfStep()
 if fault then return fault end
 if KEYS[2] then redis.call('ZREM', KEYS[2], ARGV[1]) end

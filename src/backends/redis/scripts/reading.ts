@@ -37,7 +37,11 @@ if not thread then return outOfStep() or false end
 
 export const READ_TAIL: Script = script(`${CHAIN}${THREAD_OR_NIL}
 local from = thread.base
-if ARGV[1] == thread.generation and tonumber(ARGV[2]) <= thread.tail then from = math.max(from, tonumber(ARGV[2]) + 1) end
+if ARGV[1] == thread.generation then
+  local known = tonumber(ARGV[2])
+  local entry = known >= thread.first and known <= thread.tail and redis.call('HGET', key, 'e:' .. string.format('%.0f', known))
+  if entry and writeOf(entry) == ARGV[3] then from = math.max(from, known + 1) end
+end
 return chain(key, thread, from, thread.tail)
 `);
 

@@ -28,16 +28,24 @@ local function readThread(key)
   end
   local format, rest = string.match(line, '^(%d+) (.*)$')
   if format ~= '${FORMAT}' then return nil, redis.error_reply('OTHERFORMAT ' .. key .. ' ' .. (format or '?')) end
-  local tail, base, head, first, generation = string.match(rest, '^(%d+) (%d+) (%d+) (%d+) (.*)$')
+  local tail, base, head, first, generation, write = string.match(rest, '^(%d+) (%d+) (%d+) (%d+) (.*)\\n([^\\n]*)$')
   if not tail then return nil, redis.error_reply('NOTHREAD ' .. key) end
   return {
     tail = tonumber(tail), base = tonumber(base), head = tonumber(head), first = tonumber(first),
-    generation = generation,
+    generation = generation, write = write,
   }
 end
 
 local function threadLine(thread)
-  return table.concat({'${FORMAT}', thread.tail, thread.base, thread.head, thread.first, thread.generation}, ' ')
+  local line = {'${FORMAT}', thread.tail, thread.base, thread.head, thread.first, thread.generation .. '\\n' .. thread.write}
+  return table.concat(line, ' ')
+end
+
+-- The write id of a record, from its entry.
+local function writeOf(entry)
+  local checkpoint, write = string.match(entry, '^[^\\n]*\\n([^\\n]*)\\n([^\\n]*)\\n')
+  if write == '' then return checkpoint end
+  return write
 end
 
 local function milliseconds()
