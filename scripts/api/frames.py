@@ -37,7 +37,9 @@ plain = st.recursive(
     max_leaves=6,
 )
 
-places = st.tuples(names, st.integers(1, 9)).map(lambda place: f'"{quote(place[0], safe="")}:{place[1]}"')
+places = st.tuples(names, st.integers(1, 9), names).map(
+    lambda place: f'"{quote(place[0], safe="")}:{place[1]}:{quote(place[2], safe="")}"'
+)
 tags = st.lists(st.tuples(st.sampled_from(["", "W/"]), places).map("".join), min_size=1, max_size=3)
 
 schemathesis.openapi.format("holdfast-id", names.map(in_path))
@@ -115,8 +117,12 @@ def before_call(ctx, case, kwargs):
         head.pop(name, None)
     for name in ("If-Match", "If-None-Match", "Idempotency-Key"):
         case.headers.pop(name, None)
-    if head["expected"] == 0:
+    expected = head["expected"]
+    if expected["seq"] == 0:
+        expected["writeId"] = ""
         case.headers["If-None-Match"] = "*"
     else:
-        case.headers["If-Match"] = f'"{quote(head["generation"], safe="")}:{head["expected"]}"'
+        expected["writeId"] = expected["writeId"] or "write"
+        generation, write = (quote(expected[name], safe="") for name in ("generation", "writeId"))
+        case.headers["If-Match"] = f'"{generation}:{expected["seq"]}:{write}"'
     case.headers["Idempotency-Key"] = in_quotes(record["writeId"])

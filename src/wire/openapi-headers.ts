@@ -14,7 +14,8 @@ export const SHARED_HEADERS: Readonly<Record<string, object>> = {
     schema: { type: "string", const: PROTOCOL_VERSION },
   },
   ETag: {
-    description: 'The place of the thread, "<generation>:<position>:<write id>" of its newest record; missing where there is no thread',
+    description:
+      'The place of the thread, "<generation>:<position>:<write id>" of its newest record; missing where there is no thread',
     schema: { type: "string", pattern: '^"[^":\\s]+:[0-9]+"$' },
   },
   RetryAfter: { description: "Seconds to wait, where that is known", schema: { type: "string", pattern: "^[0-9]+$" } },
@@ -56,7 +57,11 @@ export function preconditionsOf({ precondition, isTagged, request }: Route): rea
     ];
   }
   return [
-    header("If-Match", 'The place that the body expects, as the ETag gives it: "<generation>:<position>:<write id>"', TAGS),
+    header(
+      "If-Match",
+      'The place that the body expects, as the ETag gives it: "<generation>:<position>:<write id>"',
+      TAGS,
+    ),
     header("If-None-Match", "*, instead of If-Match, to make the thread", TAGS),
     ...(request === undefined
       ? []

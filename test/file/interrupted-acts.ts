@@ -57,6 +57,9 @@ export const append =
   (log) =>
     log.append("t", requestFor(recordAt(seq, { writeId, checkpointId: writeId }), fields));
 
+/** Which write the next append goes behind. */
+const tailWrite = async (log: ThreadLog): Promise<string> => (await log.tail("t"))?.entry.writeId ?? "";
+
 export const inTurn =
   (...acts: Act[]): Act =>
   async (log) => {
@@ -167,11 +170,11 @@ export function testKilledAtAnyStep(crashes: Crashes): void {
         // Whoever comes next is not hindered, and nothing that was left behind stays for ever.
         const next = open(directory);
         const tail = (await next.tail("t"))?.entry.seq ?? 0;
-        expect(await append(tail + 1, "next")(next)).toEqual({ appended: true });
+        expect(await append(tail + 1, "next", { after: await tailWrite(next) })(next)).toEqual({ appended: true });
         expect((await next.tail("t"))?.entry.writeId).toBe("next");
         await letAnHourPass(directory);
         const later = open(directory);
-        await append(tail + 2, "later")(later);
+        await append(tail + 2, "later", { after: "next" })(later);
         expect(await leftovers(directory)).toEqual([]);
         if (!victim.isStopped) return expect(n).toBeGreaterThan(10);
       }

@@ -31,7 +31,7 @@ const ask = (method: string, path: string, headers: Readonly<Record<string, stri
     headers: { host: "localhost", authorization: `Bearer ${there.token}`, ...headers },
   });
 
-const TAG = '"first:2"';
+const TAG = '"first:2:write-2"';
 
 describe("a read with preconditions, as RFC 9110 says", () => {
   const paths = [
@@ -46,17 +46,17 @@ describe("a read with preconditions, as RFC 9110 says", () => {
     [{ "if-none-match": "*" }, 304],
     [{ "if-none-match": `"other", ${TAG}` }, 304],
     [{ "if-none-match": `"a,b" ,W/"c",, ${TAG}` }, 304],
-    [{ "if-none-match": '"first:1"' }, 200],
-    [{ "if-none-match": '"first:1", W/"second:2"' }, 200],
+    [{ "if-none-match": '"first:1:write-1"' }, 200],
+    [{ "if-none-match": '"first:1:write-1", W/"second:2:write-2"' }, 200],
     [{ "if-match": TAG }, 200],
     [{ "if-match": "*" }, 200],
-    [{ "if-match": `"first:1", ${TAG}` }, 200],
-    [{ "if-match": '"f%69rst:2"' }, 200],
+    [{ "if-match": `"first:1:write-1", ${TAG}` }, 200],
+    [{ "if-match": '"f%69rst:2:write-2"' }, 200],
     [{ "if-match": `W/${TAG}` }, 412],
-    [{ "if-match": '"first:1"' }, 412],
+    [{ "if-match": '"first:1:write-1"' }, 412],
     [{ "if-match": TAG, "if-none-match": TAG }, 304],
-    [{ "if-match": '"first:1"', "if-none-match": TAG }, 412],
-    [{ "if-none-match": "first:2" }, 400],
+    [{ "if-match": '"first:1:write-1"', "if-none-match": TAG }, 412],
+    [{ "if-none-match": "first:2:write-2" }, 400],
     [{ "if-match": '"first:2' }, 400],
     [{ "if-match": "," }, 400],
   ];
@@ -84,15 +84,15 @@ describe("a deletion with preconditions", () => {
     [{ "if-match": TAG }, "removed"],
     [{ "if-match": "*" }, "removed"],
     [{ "if-match": `"x", ${TAG}` }, "removed"],
-    [{ "if-none-match": '"first:1"' }, "removed"],
-    [{ "if-match": '"first:1"' }, "moved"],
+    [{ "if-none-match": '"first:1:write-1"' }, "removed"],
+    [{ "if-match": '"first:1:write-1"' }, "moved"],
     [{ "if-match": '"nothing-of-ours"' }, "moved"],
     [{ "if-match": `W/${TAG}` }, "moved"],
-    [{ "if-match": '"first:1", "first:3"' }, "moved"],
+    [{ "if-match": '"first:1:write-1", "first:3"' }, "moved"],
     [{ "if-none-match": "*" }, "moved"],
     [{ "if-none-match": `W/${TAG}` }, "moved"],
     [{ "if-match": TAG, "if-none-match": TAG }, "moved"],
-    [{ "if-match": "first:2" }, undefined],
+    [{ "if-match": "first:2:write-2" }, undefined],
   ];
   test.each(cases)("%j comes to %s", async (headers, outcome) => {
     const answer = await ask("DELETE", path, headers);
@@ -112,13 +112,13 @@ test("an append may name its place among several, or any", async () => {
   await log.remove("t");
   await log.append("t", requestFor(recordAt(1)));
   expect(await send({ "if-match": '"first:7", "second:1"' })).toBe(400);
-  expect(await send({ "if-match": 'W/"first:1"' })).toBe(400);
+  expect(await send({ "if-match": 'W/"first:1:write-1"' })).toBe(400);
   expect(await send({ "if-none-match": "*" })).toBe(400);
   expect(await send({ "if-none-match": '"first:9"' })).toBe(428);
-  expect(await send({ "if-match": "*", "if-none-match": '"first:1"' })).toBe(400);
+  expect(await send({ "if-match": "*", "if-none-match": '"first:1:write-1"' })).toBe(400);
   expect(await send({})).toBe(428);
   expect(await log.tail("t")).toMatchObject({ entry: { seq: 1 } });
-  expect(await send({ "if-match": '"first:7", "first:1"' })).toBe(201);
+  expect(await send({ "if-match": '"first:7", "first:1:write-1"' })).toBe(201);
   expect(await send({ "if-match": "*" }), "the place itself is in the body").toBe(412);
 });
 

@@ -40,7 +40,7 @@ export function testOnRedis(
       return async () => void (await admin.call("ACL", ["SETUSER", user, "+evalsha", "+eval"]));
     };
     const keys = (): Promise<string[]> => admin.keys(`${prefix}*`);
-    const snapshot = async () => {
+    const copied = async () => {
       const copies = await Promise.all((await keys()).map(async (key) => [key, await admin.dumpBuffer(key)] as const));
       return async () => {
         await Promise.all((await keys()).map((key) => admin.del(key)));
@@ -53,7 +53,7 @@ export function testOnRedis(
       await admin.call("ACL", ["DELUSER", user]);
     };
     // Of a cluster, one node has only a part of them.
-    return { client, prefix, outage, ...(where === "redis" && { snapshot }), cleanup };
+    return { client, prefix, outage, ...(where === "redis" && { copy: copied }), cleanup };
   };
 
   testThreadLog({

@@ -11,7 +11,7 @@ import { testFeatures } from "../feature-sample.ts";
 export interface Contents {
   readonly open: () => DictStorage;
   readonly outage: () => Promise<() => Promise<void>>;
-  readonly snapshot?: () => Promise<() => Promise<void>>;
+  readonly copy?: () => Promise<() => Promise<void>>;
   readonly cleanup?: () => Promise<void>;
 }
 
@@ -35,14 +35,14 @@ export const onMaps =
   (...missing: ("list" | "compareAndSave")[]) =>
   async (): Promise<Contents> => {
     const cells = new Map<string, string>();
-    const snapshot = async () => {
+    const copied = async () => {
       const copy = new Map(cells);
       return async () => {
         cells.clear();
         for (const [key, cell] of copy) cells.set(key, cell);
       };
     };
-    return { ...contents(() => new ReorderingStorage(cells), ...missing), snapshot };
+    return { ...contents(() => new ReorderingStorage(cells), ...missing), copy: copied };
   };
 
 export async function onFiles(): Promise<Contents> {

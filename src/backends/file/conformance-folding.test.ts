@@ -15,6 +15,6 @@ testThreadLog({
     const directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));
     const open = (): FileLog => new FileLog({ directory, foldEvery: 2 });
     const cleanup = (): Promise<void> => rm(directory, { recursive: true });
-    return { subject: open(), reopen: async () => open(), snapshot: () => folderCopy(directory), cleanup };
+    return { subject: open(), reopen: async () => open(), copy: () => folderCopy(directory), cleanup };
   },
 });

@@ -20,7 +20,7 @@ testThreadLog({
     const directory = await emptyDirectory();
     const open = (): FileLog => new FileLog({ directory });
     const cleanup = (): Promise<void> => rm(directory, { recursive: true });
-    return { subject: open(), reopen: async () => open(), snapshot: () => folderCopy(directory), cleanup };
+    return { subject: open(), reopen: async () => open(), copy: () => folderCopy(directory), cleanup };
   },
 });
 

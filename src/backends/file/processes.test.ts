@@ -18,8 +18,9 @@ const COUNTER = `
     const chain = await log.readTail("shared");
     const [seq, count] = [(chain?.tail.seq ?? 0) + 1, Number(chain?.records.at(-1).body ?? 0) + 1];
     const outcome = await log.append("shared", {
-      generation: chain?.generation ?? name,
-      expected: seq - 1,
+      expected: chain === undefined
+        ? { generation: name, seq: 0, writeId: "" }
+        : { generation: chain.generation, seq: chain.tail.seq, writeId: chain.tail.writeId },
       record: {
         seq, writeId: name + "-" + done, base: seq, head: seq, checkpointId: name + "-" + done,
         header: "{}", metadata: undefined, body: Buffer.from(String(count)), words: undefined,

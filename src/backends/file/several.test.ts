@@ -97,7 +97,7 @@ test("names are found in a history that an editor reformatted, and one that was 
   }
 });
 
-test("what is newer than a known place, and the newest records, are read without the older history", async () => {
+test("what is newer than a known place, and the newest records, are read without the history before the place", async () => {
   const log = thread.open();
   await thread.fill(log, 64, { body: Buffer.alloc(8192, "x") });
   await log.append("t", three(65));
@@ -107,13 +107,12 @@ test("what is newer than a known place, and the newest records, are read without
   const reader = thread.open();
   const seqs = async (seq: number): Promise<number[]> =>
     seqsOf((await reader.readTail("t", { newerThan: placeAt(seq) }))?.records);
-  expect(await seqs(64)).toEqual([65, 66, 67, 68]);
   expect(await seqs(65)).toEqual([66, 67, 68]);
   expect(await seqs(67)).toEqual([68]);
   expect(await seqs(68)).toEqual([]);
   expect(seqsOf((await reader.readRecords("t", { limit: 3 }))?.records)).toEqual([66, 67, 68]);
   expect(seqsOf((await reader.readRecords("t", { limit: 1, before: 67 }))?.records)).toEqual([66]);
-  expect(await failureOf(() => seqs(63))).toMatchObject({ code: "CORRUPT" });
+  expect(await failureOf(() => seqs(64))).toMatchObject({ code: "CORRUPT" });
   expect(await failureOf(() => reader.readRecords("t", { limit: 5 }))).toMatchObject({ code: "CORRUPT" });
 });
 

@@ -49,7 +49,7 @@ testKilledAtAnyStep({
     "a removal on a condition on a full disk": { before: fourRecords, act: removeAtFourOnFullDisk },
   }),
   "a copy": { before: fourRecords, act: copy },
-  "an append behind unfinished edits": { before: unfinishedEdits, act: append(6, "new") },
+  "an append behind unfinished edits": { before: unfinishedEdits, act: append(6, "new", { after: "edits" }) },
   "a new thread after an unfinished removal": { before: unfinishedRemoval, act: append(1, "new") },
 });
 

@@ -84,13 +84,21 @@ testTwoAtOnce({
     inTurn(remove, recreate),
     unfinishedRemoval,
   ],
-  "an append, another, behind unfinished edits": [append(6, "a"), append(6, "b"), unfinishedEdits],
-  "an append, edits, behind unfinished edits": [
-    append(6, "a"),
-    append(6, "b", { drop: [3, 5], replace: [recordAt(4, { writeId: "other" })] }),
+  "an append, another, behind unfinished edits": [
+    append(6, "a", { after: "edits" }),
+    append(6, "b", { after: "edits" }),
     unfinishedEdits,
   ],
-  "reading, an append, behind unfinished edits": [(log) => log.readTail("t"), append(6, "b"), unfinishedEdits],
+  "an append, edits, behind unfinished edits": [
+    append(6, "a", { after: "edits" }),
+    append(6, "b", { after: "edits", drop: [3, 5], replace: [recordAt(4, { writeId: "other" })] }),
+    unfinishedEdits,
+  ],
+  "reading, an append, behind unfinished edits": [
+    (log) => log.readTail("t"),
+    append(6, "b", { after: "edits" }),
+    unfinishedEdits,
+  ],
   "a copy, a removal and a new thread": [copy, inTurn(remove, recreate)],
   "a copy, a thread where it would go": [
     copy,

@@ -146,13 +146,15 @@ describe("no number reaches another thread", () => {
 
   test("only names that do not lead to their own record are indexed", async () => {
     const { database, log } = await prepare();
+    let after = "write-3";
     for (const [seq, checkpointId] of [
       [4, "own-4"],
       [5, "early-6"],
       [6, "label"],
       [7, "own-7"],
     ] as const) {
-      await log.append("t", requestFor(recordAt(seq, { checkpointId, writeId: checkpointId })));
+      await log.append("t", requestFor(recordAt(seq, { checkpointId, writeId: checkpointId }), { after }));
+      after = checkpointId;
       expect(await log.entry("t", checkpointId)).toMatchObject({ seq, checkpointId, writeId: checkpointId });
     }
     const indexed = database.prepare(

@@ -9,14 +9,14 @@ for (const honoursDeletion of [true, false]) {
     afterAll,
     create: async () => {
       const bucket = new MemoryBucket({ honoursDeletion });
-      const snapshot = async () => {
+      const copied = async () => {
         const copy = new Map(bucket.objects);
         return async () => {
           bucket.objects.clear();
           for (const [name, object] of copy) bucket.objects.set(name, object);
         };
       };
-      return { subject: logOn(bucket), reopen: async () => logOn(bucket), snapshot };
+      return { subject: logOn(bucket), reopen: async () => logOn(bucket), copy: copied };
     },
   });
 }

@@ -26,9 +26,9 @@ async function putBack(
   { kept, lost, written }: { readonly kept: number; readonly lost: number; readonly written: number },
   threadId = "t",
 ): Promise<PutBack> {
-  const { subject: stale, snapshot } = fixture;
+  const { subject: stale, copy } = fixture;
   const records = await grow(stale, threadId, kept);
-  const restore = await snapshot?.();
+  const restore = await copy?.();
   for (let seq = kept + 1; seq <= kept + lost; seq++) await put(stale, threadId, recordAt(seq));
   // Whatever an instance keeps of a thread that it has read.
   await stale.readTail(threadId);

@@ -2,6 +2,7 @@ CREATE TABLE "public"."holdfast_threads" (
        thread_id text COLLATE "C" PRIMARY KEY,
        generation text NOT NULL,
        tail integer NOT NULL,
+       tail_write_id text NOT NULL,
        head integer NOT NULL,
        metadata jsonb,
        unindexed boolean NOT NULL DEFAULT false,
@@ -77,32 +78,33 @@ CREATE TABLE "public"."holdfast_watchers" (
      );
 
 CREATE FUNCTION "public"."holdfast_append" (
-    p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
+    p_thread text, p_generation text, p_expected integer, p_expected_write text, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision) RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       own_metadata text := CASE WHEN p_head = p_seq THEN p_metadata END;
+      own_write text := coalesce(p_write_id, p_checkpoint_id);
     BEGIN
       IF p_expected = 0 THEN
-        INSERT INTO "public"."holdfast_threads" (thread_id, generation, tail, head, metadata, unindexed, expires_at)
-        VALUES (p_thread, p_generation, p_seq, p_head, CASE WHEN own_metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE own_metadata::jsonb END, coalesce(own_metadata ~* E'\\\\u(0000|d[89a-f])', false),
+        INSERT INTO "public"."holdfast_threads" (thread_id, generation, tail, tail_write_id, head, metadata, unindexed, expires_at)
+        VALUES (p_thread, p_generation, p_seq, own_write, p_head, CASE WHEN own_metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE own_metadata::jsonb END, coalesce(own_metadata ~* E'\\\\u(0000|d[89a-f])', false),
                 now() + p_ttl_ms * interval '1 millisecond')
         ON CONFLICT (thread_id) DO NOTHING;
       ELSIF p_head = p_seq THEN
-        UPDATE "public"."holdfast_threads" SET tail = p_seq, head = p_head, stale = true,
+        UPDATE "public"."holdfast_threads" SET tail = p_seq, tail_write_id = own_write, head = p_head, stale = true,
           metadata = CASE WHEN own_metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE own_metadata::jsonb END, unindexed = coalesce(own_metadata ~* E'\\\\u(0000|d[89a-f])', false),
           expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
-        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected AND tail_write_id = p_expected_write
           AND (expires_at IS NULL OR expires_at > now());
       ELSE
         -- A mark has nothing to index; what is more than a mark may, whichever checkpoint stands for the thread.
-        UPDATE "public"."holdfast_threads" t SET tail = p_seq, head = p_head, stale = t.stale OR octet_length(p_body) > 2,
+        UPDATE "public"."holdfast_threads" t SET tail = p_seq, tail_write_id = own_write, head = p_head, stale = t.stale OR octet_length(p_body) > 2,
           metadata = CASE WHEN t.head = p_head THEN t.metadata ELSE (SELECT CASE WHEN r.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE r.metadata::jsonb END
             FROM "public"."holdfast_records" r WHERE r.thread_id = p_thread AND r.seq = p_head) END,
           unindexed = CASE WHEN t.head = p_head THEN t.unindexed ELSE coalesce((SELECT coalesce(r.metadata ~* E'\\\\u(0000|d[89a-f])', false)
             FROM "public"."holdfast_records" r WHERE r.thread_id = p_thread AND r.seq = p_head), false) END,
           expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', t.expires_at)
         WHERE t.thread_id = p_thread AND t.generation = p_generation AND t.tail = p_expected
-          AND (t.expires_at IS NULL OR t.expires_at > now());
+          AND t.tail_write_id = p_expected_write AND (t.expires_at IS NULL OR t.expires_at > now());
       END IF;
       IF NOT FOUND THEN
         RETURN false;
@@ -121,27 +123,29 @@ CREATE FUNCTION "public"."holdfast_append" (
     END $body$;
 
 CREATE FUNCTION "public"."holdfast_append_many" (
-    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_threads text[], p_generations text[], p_expected_writes text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea) RETURNS integer[]
     LANGUAGE plpgsql SET enable_seqscan = off AS $body$
     DECLARE
       taken integer[];
     BEGIN
       SELECT array_agg(n.place) INTO taken
-      FROM unnest(p_threads, p_generations, p_seqs, p_heads) WITH ORDINALITY AS n (thread_id, generation, seq, head, place)
+      FROM unnest(p_threads, p_generations, p_expected_writes, p_seqs, p_heads) WITH ORDINALITY
+          AS n (thread_id, generation, expected_write, seq, head, place)
         CROSS JOIN LATERAL (
           SELECT FROM "public"."holdfast_threads" t
           WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.seq - 1
-            AND (n.head = n.seq OR n.head = t.head) AND (t.expires_at IS NULL OR t.expires_at > now())
+            AND t.tail_write_id = n.expected_write AND (n.head = n.seq OR n.head = t.head) AND (t.expires_at IS NULL OR t.expires_at > now())
           FOR NO KEY UPDATE SKIP LOCKED) held;
       IF taken IS NULL THEN
         RETURN '{}';
       END IF;
-      UPDATE "public"."holdfast_threads" t SET tail = n.seq, head = n.head, stale = t.stale OR n.head = n.seq OR n.length > 2,
+      UPDATE "public"."holdfast_threads" t SET tail = n.seq, tail_write_id = n.write_id, head = n.head, stale = t.stale OR n.head = n.seq OR n.length > 2,
         metadata = CASE WHEN n.head = n.seq THEN CASE WHEN n.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE n.metadata::jsonb END ELSE t.metadata END,
         unindexed = CASE WHEN n.head = n.seq THEN coalesce(n.metadata ~* E'\\\\u(0000|d[89a-f])', false) ELSE t.unindexed END
       FROM unnest(taken) AS place, LATERAL (
         SELECT p_threads[place] AS thread_id, p_seqs[place] AS seq, p_heads[place] AS head, p_metadatas[place] AS metadata,
+          coalesce(p_write_ids[place], p_checkpoint_ids[place]) AS write_id,
           p_lengths[place] AS length) n
       WHERE t.thread_id = n.thread_id;
       INSERT INTO "public"."holdfast_records" (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
@@ -155,7 +159,7 @@ CREATE FUNCTION "public"."holdfast_append_many" (
     END $body$;
 
 CREATE FUNCTION "public"."holdfast_append_with_edits" (
-    p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
+    p_thread text, p_generation text, p_expected integer, p_expected_write text, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision,
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[])
@@ -166,12 +170,15 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
       old_times bigint[];
       to_replace integer := (SELECT count(*) FROM unnest(p_seqs) AS n (seq) WHERE n.seq <= p_expected);
       last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
+      last_write text := coalesce(
+        (SELECT coalesce(n.write_id, n.checkpoint_id) FROM unnest(p_seqs, p_write_ids, p_checkpoint_ids)
+          AS n (seq, write_id, checkpoint_id) WHERE n.seq = last_seq), p_write_id, p_checkpoint_id);
       last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
     BEGIN
       -- A thread that begins has nothing to edit, and one that is there already must stay as it is.
       IF p_expected > 0 THEN
         PERFORM FROM "public"."holdfast_threads" WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
-          AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
+          AND tail_write_id = p_expected_write AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
         IF NOT FOUND THEN
           RETURN false;
         END IF;
@@ -197,7 +204,7 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
         WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       END IF;
       IF NOT "public"."holdfast_append" (
-        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
+        p_thread, p_generation, p_expected, p_expected_write, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
         p_body, p_ttl_ms) THEN
         RETURN false;
       END IF;
@@ -207,7 +214,7 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
         AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body) WHERE n.seq > p_expected;
       INSERT INTO "public"."holdfast_names" (thread_id, name, seq)
         SELECT p_thread, each.name, n.seq FROM unnest(p_seqs, p_name_lists) AS n (seq, names), jsonb_array_elements_text(n.names::jsonb) AS each (name);
-      UPDATE "public"."holdfast_threads" t SET tail = last_seq, head = last_head, stale = t.stale OR last_seq > p_seq, metadata = CASE WHEN h.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE h.metadata::jsonb END, unindexed = coalesce(h.metadata ~* E'\\\\u(0000|d[89a-f])', false)
+      UPDATE "public"."holdfast_threads" t SET tail = last_seq, tail_write_id = last_write, head = last_head, stale = t.stale OR last_seq > p_seq, metadata = CASE WHEN h.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE h.metadata::jsonb END, unindexed = coalesce(h.metadata ~* E'\\\\u(0000|d[89a-f])', false)
       FROM (SELECT max(r.metadata) AS metadata FROM "public"."holdfast_records" r
             WHERE r.thread_id = p_thread AND r.seq = last_head) h
       WHERE t.thread_id = p_thread;
@@ -215,15 +222,15 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
     END $body$;
 
 CREATE FUNCTION "public"."holdfast_edit_many" (
-    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_threads text[], p_generations text[], p_expected_writes text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea,
     p_belows integer[], p_dropped_places integer[], p_dropped integer[], p_old_places integer[], p_old_seqs integer[],
     p_old_bases integer[], p_old_heads integer[], p_old_write_ids text[], p_old_checkpoint_ids text[], p_old_names text[],
     p_old_headers text[], p_old_metadatas text[], p_old_starts integer[], p_old_lengths integer[], p_old_words text[]) RETURNS integer[]
     LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET gin_pending_list_limit = 4096 AS $body$
     DECLARE
-      taken integer[] := "public"."holdfast_append_many" (p_threads, p_generations, p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids,
-        p_headers, p_metadatas, p_starts, p_lengths, p_bodies);
+      taken integer[] := "public"."holdfast_append_many" (p_threads, p_generations, p_expected_writes, p_seqs, p_bases, p_heads, p_write_ids,
+        p_checkpoint_ids, p_headers, p_metadatas, p_starts, p_lengths, p_bodies);
       replaced integer;
     BEGIN
       IF taken = '{}' THEN

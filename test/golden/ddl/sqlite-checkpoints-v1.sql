@@ -3,6 +3,7 @@ CREATE TABLE holdfast_threads (
   thread_no INTEGER NOT NULL,
   generation TEXT NOT NULL,
   tail INTEGER NOT NULL,
+  tail_write_id TEXT NOT NULL,
   head INTEGER NOT NULL,
   indexed INTEGER NOT NULL,
   stale INTEGER NOT NULL,
@@ -30,15 +31,15 @@ CREATE TABLE holdfast_records (
 CREATE INDEX holdfast_records_by_checkpoint ON holdfast_records (checkpoint_id) WHERE checkpoint_id IS NOT NULL AND is_hinted = 0;
 
 CREATE VIEW holdfast_appends (
-  thread_no, thread_id, generation, tail, head, indexed, sum, old_head, old_sum,
+  thread_no, thread_id, generation, tail, tail_write_id, head, indexed, sum, old_write_id, old_head, old_sum,
   id, base, write_id, checkpoint_id, is_hinted, names, header, metadata, record_sum, body
-) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL;
 
 CREATE TRIGGER holdfast_appends_insert INSTEAD OF INSERT ON holdfast_appends BEGIN
-  UPDATE holdfast_threads SET tail = NEW.tail, head = NEW.head, sum = NEW.sum
+  UPDATE holdfast_threads SET tail = NEW.tail, tail_write_id = NEW.tail_write_id, head = NEW.head, sum = NEW.sum
   WHERE thread_id = NEW.thread_id AND +thread_no = NEW.thread_no AND generation = NEW.generation
-    AND tail = NEW.tail - 1 AND head = NEW.old_head AND indexed = NEW.indexed AND stale = 1 AND sum = NEW.old_sum;
+    AND tail = NEW.tail - 1 AND tail_write_id = NEW.old_write_id AND head = NEW.old_head AND indexed = NEW.indexed AND stale = 1 AND sum = NEW.old_sum;
   SELECT RAISE(ABORT, 'holdfast: the thread is not as it was') WHERE changes() = 0;
   INSERT INTO holdfast_records (id, base, head, write_id, checkpoint_id, is_hinted, names, header, metadata, sum, body)
   VALUES (NEW.id, NEW.base, NEW.head, NEW.write_id, NEW.checkpoint_id, NEW.is_hinted, NEW.names, NEW.header,
