@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InMemoryStore } from "../src/backends/memory/store.ts";
 import { openDatabase } from "../src/backends/sqlite/open-file.ts";
+import { placeOfTail } from "../src/checkpoint/append-rules.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../src/checkpoint/context.ts";
 import { PrefixLog } from "../src/checkpoint/prefix-log.ts";
@@ -73,7 +74,10 @@ async function fill(storage: LocalStorage, damage: Damage): Promise<void> {
     header: NEWER,
     words: undefined,
   };
-  await log.append("newer", { generation: chain.generation, expected: 1, record: next });
+  await log.append("newer", {
+    expected: placeOfTail({ generation: chain.generation, entry: chain.tail }),
+    record: next,
+  });
   await checkpointer.close();
   await damage(storage);
 }

@@ -76,7 +76,7 @@ describe.each(CASES)("several records behind $length, compareAndSave: $compare",
         const repeated = await again.append("t", request);
         if (!repeated.appended) expect(repeated.occupant?.writeId).toBe("new-0");
         expect(await sight(cells), `cut off ${when} call ${n}, and made again`).toEqual(after);
-        await again.append("t", { expected: placeAt(length + 20), record: recordAt(length + 21) });
+        await again.append("t", { expected: placeAt(length + 20, "first", "new-19"), record: recordAt(length + 21) });
         expect((await again.readTail("t"))?.records.at(-1)?.seq).toBe(length + 21);
         expect(await again.remove("t")).toBe("removed");
         expect([...cells.keys()], `cut off ${when} call ${n}`).toEqual([]);
