@@ -128,12 +128,12 @@ class Saving {
       const { request, made } = this.#sealed(plan, expected);
       const outcome = await this.#append(request);
       if (outcome.appended) {
-        if (request.expected === 0) await this.#assertMayStay(request);
+        if (request.expected.seq === 0) await this.#assertMayStay(request);
         return this.#appended(request, made);
       }
       const { occupant } = outcome;
       if (occupant?.writeId === this.#attempt.writeId) {
-        if (request.expected === 0) await this.#assertMayStay(request);
+        if (request.expected.seq === 0) await this.#assertMayStay(request);
         return this.#settled(request, occupant, { ...openHeader(occupant), bytes: made.bytes });
       }
       expected = await this.#reconsider(expected, outcome);
