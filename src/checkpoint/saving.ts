@@ -287,8 +287,8 @@ class Saving {
     return positionOf(this.#context, this.#state, this.#threadId);
   }
 
-  async #assertMayStay({ generation, record }: AppendRequest): Promise<void> {
-    await assertNewThreadMayStay(this.#context, "save", this.#threadId, generation, [record]);
+  async #assertMayStay({ expected, record }: AppendRequest): Promise<void> {
+    await assertNewThreadMayStay(this.#context, "save", this.#threadId, expected.generation, [record]);
   }
 
   #appended(request: AppendRequest, made: MadeRecord): string {

@@ -1,3 +1,4 @@
+import { beginningOf } from "../checkpoint/append-rules.ts";
 import { sealMark } from "../checkpoint/record.ts";
 import type { LogEntry, ThreadLog } from "../checkpoint/thread-log.ts";
 import { newId } from "../driver/new-id.ts";
@@ -35,7 +36,7 @@ export async function keyToSealLogWith(keyring: Keyring, log: ThreadLog, tenant:
   const parts = { seq: 1, writeId: newId(), base: 1, head: 0 };
   const record = sealMark("edit", parts, 0, undefined);
   const sealed = sealedRecord(record, { place, generation, key, isIndexPlain: false }, NO_PEOPLE, undefined);
-  const outcome = await log.append(place.threadId, { generation, expected: 0, record: sealed });
+  const outcome = await log.append(place.threadId, { expected: beginningOf(generation), record: sealed });
   // Another process may have noted the key meanwhile.
   return outcome.appended || outcome.tail === undefined ? key : assertIts(key, outcome.tail);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
+import { beginningOf } from "../../src/checkpoint/append-rules.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
@@ -81,6 +82,6 @@ test("what a newer version sealed is INCOMPATIBLE, and not damaged", async () =>
   const [record] = (await log.readTail("z/t"))?.records ?? [];
   if (tail === undefined || record === undefined) throw new Error("no record");
   const newer = { ...record, header: record.header.replace("hs1.", "hs2.") };
-  await log.append("z/u", { generation: tail.generation, expected: 0, record: newer });
+  await log.append("z/u", { expected: beginningOf(tail.generation), record: newer });
   await expect(checkpointerOf(log, keyring).load("z/u")).rejects.toMatchObject({ code: "INCOMPATIBLE" });
 });
