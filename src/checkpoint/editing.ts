@@ -198,6 +198,7 @@ export async function appendEdit(
     if (current?.generation !== tail.generation) return false;
     if (!(await stillFits(context, threadId, { planned: tail, current }, plan))) return false;
   }
+  let grown: ThreadTail | undefined;
   for (const races = new LostRaces(context, "delete", threadId); ; races.lost()) {
     const request = editRequest(context, current, plan);
     const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
@@ -205,7 +206,8 @@ export async function appendEdit(
     const { tail: entry, generation } = outcome;
     if (entry === undefined || generation !== current.generation) return false;
     current = { generation, entry };
-    if (!(await stillFits(context, threadId, { planned: tail, current }, plan))) return false;
+    if (!(await stillFits(context, threadId, { planned: tail, current, grown }, plan))) return false;
+    grown = current;
   }
 }
 
@@ -238,20 +240,32 @@ export const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thre
 /** How often a legal hold was placed on the thread. */
 export const holdsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.holds ?? 0;
 
+interface Tails {
+  /** When the plan was made. */
+  readonly planned: ThreadTail;
+  readonly current: ThreadTail;
+  /** When the plan was last found to fit. */
+  readonly grown?: ThreadTail | undefined;
+}
+
 /**
  * Whether the records of a plan are unchanged, and no hold was placed on them. The
  * records say so, since their headers contain checksums: counts of edits may be
  * the same in a thread that was put back to an older copy and written to since.
+ * They are asked once: while the thread only grows from one attempt to the next
+ * and nobody edits it, another call would only let yet another save land.
  */
 async function stillFits(
   context: CheckpointContext,
   threadId: string,
-  { planned, current }: { readonly planned: ThreadTail; readonly current: ThreadTail },
+  { planned, current, grown }: Tails,
   { restsOn, head }: EditPlan,
 ): Promise<boolean> {
   if (head !== undefined && current.entry.head !== head.before.seq) return false;
   // Whoever made the plan asked for holds before that.
   if (holdsAt(current) !== holdsAt(planned)) return false;
+  const onlyGrew = grown !== undefined && current.entry.seq > grown.entry.seq;
+  if (onlyGrew && editsAt(current) === editsAt(grown)) return true;
   // A record without a name cannot be asked for, but the tail that it was read with can.
   if (restsOn.some(({ checkpointId }) => checkpointId === undefined)) {
     return editsAt(current) === editsAt(planned) && (await holdsPlace(context, threadId, placeOfTail(planned)));
