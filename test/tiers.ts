@@ -58,6 +58,9 @@ const WIDE: readonly string[] = [
 export const OWN_PROCESS: Readonly<Record<string, string>> = {
   "src/backends/file/{segments,steps,syncing,thread-walk,several-steps,two-at-once}.test.ts":
     "they put their own node:fs under the driver, which has to be loaded after it",
+  "test/store/same-random-numbers.test.ts": "it puts its own random numbers under the store",
+  "test/patterns/patterns.test.ts": "it watches which patterns a module makes while it is loaded",
+  "test/session/remembered-people.test.ts": "it looks for warnings that a process gives once",
 };
 
 export type Tier = "fast" | "servers" | "wide" | "matrix";

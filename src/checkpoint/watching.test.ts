@@ -22,11 +22,14 @@ test("a checkpoint that is saved between a watcher's two looks is shown once", a
   await new Promise((resolve) => setImmediate(resolve));
   const saved: string[] = [];
   const save = async (): Promise<void> => void saved.push(await checkpointer.save(steps[saved.length]!, "t"));
+  let saving = Promise.resolve();
   betweenLooks = async () => {
     betweenLooks = async () => undefined;
+    await saving;
     await save();
   };
-  await save();
+  saving = save();
+  await saving;
   const seen = [(await first).value?.checkpointId, (await watched.next()).value?.checkpointId];
   await save();
   seen.push((await watched.next()).value?.checkpointId);

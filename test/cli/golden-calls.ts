@@ -75,6 +75,8 @@ export const withoutChance = (text: string): string =>
     .replace(/hf_[\w-]{43}/g, "<token>")
     .replace(/("sha256": ?")[0-9a-f]{64}/g, "$1<hash>")
     .replace(/(\\"sum\\":\\")[\w-]{16}/g, "$1<checksum>")
+    // The version of an item, which names the write that made it.
+    .replace(/(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z\d])[\w-]{24}(?![\w-])/g, "<version>")
     .replace(/\b[0-9a-f]{24}(?:-[0-9a-z]{1,10})?\b/g, "<id>")
     .replace(/(better-sqlite3(?: |": ?"))[\d.]+/g, "$1<version>")
     .replace(/\d+( passed| not applicable)/g, "<count>$1")
