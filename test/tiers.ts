@@ -3,11 +3,17 @@
  * on a machine with Node and npm alone. A file may be of several tiers: one that compares storages runs on the embedded
  * ones in `npm test` and on real servers in `npm run test:servers`.
  */
+import { readdirSync } from "node:fs";
+
+/** `npm test` holds the driver of PostgreSQL to its suite, on the server of the npm package; the rest is for the servers' tier. */
+const POSTGRES_BUT_ITS_SUITE: readonly string[] = readdirSync(new URL("../src/backends/postgres/", import.meta.url))
+  .filter((name) => name.endsWith(".test.ts") && name !== "conformance.test.ts")
+  .map((name) => `src/backends/postgres/${name}`);
 
 /** Only with real servers, or with a stand-in that a server answers for. */
 const SERVERS_ONLY: readonly string[] = [
   "src/backends/{opensearch,oracle,redis,s3}/*.test.ts",
-  "src/backends/postgres/!(conformance|store|postgres).test.ts",
+  ...POSTGRES_BUT_ITS_SUITE,
   "test/http/{cross-tenant,item-tenants-apart}.test.ts",
   "test/langgraph/validation-{postgres,redis}.test.ts",
   "test/memory/on-every-store.test.ts",
@@ -22,9 +28,8 @@ const SERVERS_ONLY: readonly string[] = [
 
 /** In `npm test` on what is embedded, and once more with the servers. */
 const ALSO_WITH_SERVERS: readonly string[] = [
-  "src/backends/postgres/{conformance,store,postgres}.test.ts",
+  "src/backends/postgres/conformance.test.ts",
   "src/cli/migrate.test.ts",
-  "test/crash/live-callers.test.ts",
   "test/session/{erasing,holds,racing-holds,racing-item-holds,racing-key-holds,sessions,user-store}.test.ts",
   "test/store/{known-defects,processes,read-access}.test.ts",
 ];
@@ -36,7 +41,7 @@ const WIDE: readonly string[] = [
   "test/services/*.test.ts",
   "test/soak/*.test.ts",
   // A layer or a layout over a storage whose driver is proved already.
-  "src/backends/file/{several-steps,two-at-once,conformance-folding}.test.ts",
+  "src/backends/file/{steps,several-steps,two-at-once,conformance-folding}.test.ts",
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/oci/*.test.ts",
   "src/checkpoint/storage-adapter/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
@@ -51,7 +56,17 @@ const WIDE: readonly string[] = [
   "test/oracle-stand-in/second-opinion.test.ts",
   // Processes that are killed again and again; `npm test` has one sample a storage.
   "test/crash/{live-callers,rival-agents}.test.ts",
-  "test/processes/{killed-graph,killed-copies}.test.ts",
+  "test/processes/{killed-graph,killed-copies,zombie}.test.ts",
+  "test/session/{interrupted-erasure,writers-that-never-stop}.test.ts",
+  // Texts made against every pattern, walks of large corpora, and what waits for seconds at a time.
+  "test/patterns/*.test.ts",
+  "test/{damaged-store,search-model}.test.ts",
+  "src/checkpoint/large-states.test.ts",
+  "src/cli/{golden,terminal,people}.test.ts",
+  "src/memory/fifty-turns.test.ts",
+  "test/conversation/prompt-cache.test.ts",
+  "test/http/{limits,failures,wire-cuts,item-wire-cuts,copy-wire-cuts}.test.ts",
+  "test/studio/command.test.ts",
 ];
 
 /** Why a file needs a process of its own; all others of `npm test` share two, which load the sources once. */

@@ -134,9 +134,9 @@ async function append(
 ): Promise<KnownPlace> {
   const last = batch.at(-1) ?? batch[0];
   const races = new LostRaces(context, "copy", threadId);
-  let [rest, expected] = [batch as readonly LogRecord[], behind];
+  let expected = behind;
   for (;;) {
-    const [record, ...more] = rest;
+    const [record, ...more] = batch.filter(({ seq }) => seq > expected.seq);
     if (record === undefined) return expected;
     const request = { expected, record, more, ...(ttlMs !== undefined && { ttlMs }) };
     const outcome = await context.call({ operation: "copy", threadId }, (log) => log.append(threadId, request));
@@ -144,8 +144,6 @@ async function append(
     const { tail, generation = expected.generation } = outcome;
     if (tail === undefined || outline[tail.seq - 1]?.writeId !== tail.writeId) throw another(threadId);
     expected = placeOfTail({ generation, entry: tail });
-    if (tail.seq >= last.seq) return expected;
-    rest = batch.filter(({ seq }) => seq > tail.seq);
     races.lost();
   }
 }
