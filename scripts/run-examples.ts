@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { wideIsInstalled } from "../test/wide/installed.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -21,12 +22,15 @@ export async function listExamples(): Promise<readonly string[]> {
   return [...names.sort().map((name) => `examples/${name}`), "examples/demo/main.ts"];
 }
 
+/** Some examples need packages that only test/wide has. */
+const fallback = wideIsInstalled ? ["--import", new URL("../test/wide/fallback.mjs", import.meta.url).href] : [];
+
 /** `command` is the path and, where the program takes some, its arguments. */
 export async function runExample(
   command: readonly [path: string, ...words: string[]],
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<ExampleRun> {
-  const child = spawn(process.execPath, ["--import", "tsx", ...command], {
+  const child = spawn(process.execPath, ["--import", "tsx", ...fallback, ...command], {
     cwd: ROOT,
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],

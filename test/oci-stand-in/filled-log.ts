@@ -7,7 +7,7 @@ import { logOptions, type TestPlace } from "./test-bucket.ts";
 /** A small record of a thread, each building on the ten before it. */
 export const sampleRecord = (seq: number): LogRecord => ({
   seq,
-  writeId: `write ${seq}`,
+  writeId: `write-${seq}`,
   base: Math.max(1, seq - 10),
   head: seq,
   checkpointId: `checkpoint ${seq}`,
@@ -21,7 +21,10 @@ export const sampleRecord = (seq: number): LogRecord => ({
 export async function filledLog(place: TestPlace, threadId: string, count: number): Promise<OciLog> {
   const log = new OciLog(logOptions(place));
   for (let seq = 1; seq <= count; seq++) {
-    const outcome = await log.append(threadId, { expected: placeAt(seq - 1, "g"), record: sampleRecord(seq) });
+    const outcome = await log.append(threadId, {
+      expected: placeAt(seq - 1, "g"),
+      record: sampleRecord(seq),
+    });
     expect(outcome).toEqual({ appended: true });
   }
   return log;

@@ -7,6 +7,12 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
+import { wideIsInstalled } from "../wide/installed.ts";
+
+/** Clients of the widest tests, for a process that is started from a folder of its own. */
+const WITH_PACKAGES_OF_WIDE = wideIsInstalled
+  ? ["--import", new URL("../wide/fallback.mjs", import.meta.url).href]
+  : [];
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -96,7 +102,7 @@ export class ProgramProcess {
   #onLine: () => void = () => undefined;
 
   constructor(path: string, args: readonly string[]) {
-    this.#child = fork(path, args, { stdio: ["ignore", "pipe", "inherit", "ipc"], execArgv: [] });
+    this.#child = fork(path, args, { stdio: ["ignore", "pipe", "inherit", "ipc"], execArgv: WITH_PACKAGES_OF_WIDE });
     // "close" comes when the pipe is read to its end: a line that was written before a kill is never missed.
     this.#ended = once(this.#child, "close").then(([code, signal]) => ({ code, signal }));
     createInterface({ input: this.#child.stdout! }).on("line", (line) => {

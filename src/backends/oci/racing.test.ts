@@ -85,9 +85,10 @@ const ignoreConflict = (error: unknown): void => {
 test("of two appends at one place, one is made, though both push a page out before", async () => {
   const place = placeOn(standIn);
   const [one, other] = [new OciLog(logOptions(place)), new OciLog(logOptions(place))];
+  let last = "";
   const append = (log: OciLog, seq: number, writeId: string) =>
     log.append("t", {
-      expected: placeAt(seq - 1, "g"),
+      expected: placeAt(seq - 1, "g", last),
       record: {
         seq,
         writeId,
@@ -103,6 +104,7 @@ test("of two appends at one place, one is made, though both push a page out befo
   for (let seq = 1; seq <= 34; seq++) {
     const outcomes = await Promise.all([append(one, seq, `one ${seq}`), append(other, seq, `other ${seq}`)]);
     expect(outcomes.filter(({ appended }) => appended)).toHaveLength(1);
+    last = `${outcomes[0]?.appended === true ? "one" : "other"} ${seq}`;
   }
   const chain = await one.readTail("t");
   expect(chain?.records.map(({ seq }) => seq)).toEqual(Array.from({ length: 34 }, (_, index) => index + 1));
