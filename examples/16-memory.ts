@@ -75,7 +75,9 @@ for (const question of [
   console.log(`  ${question} → ${/"(.*)"/.exec(notes.join())?.[1] ?? "nothing"}`);
 }
 const { messages } = (await checkpointer.load("friday"))!;
-console.log(`  notes in the thread: ${messages.filter(({ metadata }) => metadata !== undefined).length}`);
+console.log(
+  `  notes in the thread: ${messages.filter(({ metadata }) => metadata?.["holdfast.recalled"] !== undefined).length}`,
+);
 
 const [home] = (await shelf.list()).filter(({ attribute }) => attribute === "home");
 const why = await memory.explain(home!.id, { subject: "ines", checkpointer });

@@ -107,8 +107,9 @@ def before_call(ctx, case, kwargs):
         return
     head, record = case.body, case.body["record"]
     record["bytes"] = min(record["bytes"], LARGEST_BODY)
-    record["seq"], record["base"] = head["expected"] + 1, 1
-    record["head"] = record["seq"] if "checkpointId" in record else min(record["head"], head["expected"])
+    before = head["expected"]["seq"]
+    record["seq"], record["base"] = before + 1, 1
+    record["head"] = record["seq"] if "checkpointId" in record else min(record["head"], before)
     head["replace"] = []
     head.pop("more", None)
     if record.get("checkpointId") in record.get("names", []):

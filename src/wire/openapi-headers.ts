@@ -16,7 +16,7 @@ export const SHARED_HEADERS: Readonly<Record<string, object>> = {
   ETag: {
     description:
       'The place of the thread, "<generation>:<position>:<write id>" of its newest record; missing where there is no thread',
-    schema: { type: "string", pattern: '^"[^":\\s]+:[0-9]+"$' },
+    schema: { type: "string", pattern: '^"[^":\\s]+:[0-9]+:[^":\\s]*"$' },
   },
   RetryAfter: { description: "Seconds to wait, where that is known", schema: { type: "string", pattern: "^[0-9]+$" } },
   Challenge: { description: "Bearer", required: true, schema: { type: "string" } },

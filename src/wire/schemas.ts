@@ -102,7 +102,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   Append: {
     ...request(
       {
-        expected: object({ generation: id, seq: place, writeId: text }),
+        expected: request({ generation: id, seq: place, writeId: text }),
         record: ref("Record"),
         replace: { ...list(ref("Record")), maxItems: 100 },
       },
