@@ -6,21 +6,16 @@ import { afterAll, expect, test } from "vitest";
 import { holdfast } from "../../test/cli/fake-world.ts";
 import { SCENARIOS } from "../../test/langgraph/graph-scenarios.ts";
 import { hashedFiles } from "../../test/read-access/hashed-files.ts";
+import { betterSqlite3Loads } from "../../test/sqlite/better-sqlite3-loads.ts";
 import { sqliteCheckpointer } from "../backends/sqlite/index.ts";
 import { AgentState } from "../state/agent-state.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-cli-langgraph-"));
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Their saver needs better-sqlite3, which is compiled for the Node that installed it: on a second one it does not load. */
-function theirs(): SqliteSaver | undefined {
-  try {
-    return SqliteSaver.fromConnString(join(folder, "theirs.db"));
-  } catch (error) {
-    if (error instanceof Error && error.message.includes("NODE_MODULE_VERSION")) return undefined;
-    throw error;
-  }
-}
+/** Their saver needs better-sqlite3. */
+const theirs = (): SqliteSaver | undefined =>
+  betterSqlite3Loads ? SqliteSaver.fromConnString(join(folder, "theirs.db")) : undefined;
 
 test("threads of LangGraph's own SQLite file are copied whole, again without a change, and their file stays as it is", async (running) => {
   const saver = theirs();

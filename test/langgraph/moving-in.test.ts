@@ -16,6 +16,7 @@ import { failureOf } from "../failure-of.ts";
 import { localPlace } from "../saver/saver-places.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { askFor } from "../services/with-service.ts";
+import { betterSqlite3Loads } from "../sqlite/better-sqlite3-loads.ts";
 import { SCENARIOS } from "./graph-scenarios.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-moving-"));
@@ -26,18 +27,9 @@ afterAll(() => postgres?.dispose());
 
 const theirs = (): SqliteSaver => SqliteSaver.fromConnString(join(folder, "theirs.db"));
 
-/** Their saver needs better-sqlite3, which is compiled for the Node that installed it: on a second one it does not load. */
-function canOpenTheirs(): boolean {
-  try {
-    return theirs() !== undefined;
-  } catch (error) {
-    if (error instanceof Error && error.message.includes("NODE_MODULE_VERSION")) return false;
-    throw error;
-  }
-}
-
 const SOURCES: readonly (readonly [string, () => Promise<BaseCheckpointSaver>])[] = [
-  ...(canOpenTheirs() ? [["SqliteSaver", async () => theirs()] as const] : []),
+  // Their saver needs better-sqlite3.
+  ...(betterSqlite3Loads ? [["SqliteSaver", async () => theirs()] as const] : []),
   ["MemorySaver", async () => new MemorySaver()],
   ...(postgres === undefined
     ? []
@@ -92,7 +84,7 @@ test("of a source that lists ten where no limit is given, all is copied", async 
   await place.cleanup();
 });
 
-test.runIf(canOpenTheirs())(
+test.runIf(betterSqlite3Loads)(
   "threads that LangGraph 0.2 stored, with messages in their metadata, are copied, proven and go on",
   async () => {
     const path = join(folder, "old.db");
@@ -232,7 +224,7 @@ describe("a move", () => {
     ]);
   });
 
-  test.runIf(canOpenTheirs())(
+  test.runIf(betterSqlite3Loads)(
     "asks SqliteSaver for one checkpoint at a time, and never for a list of states",
     async () => {
       const source = theirs();
