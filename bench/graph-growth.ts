@@ -2,7 +2,7 @@
 import { toLangGraphSaver } from "../src/adapters/langgraph/index.ts";
 import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
-import type { ThreadLog } from "../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../src/checkpoint/log/thread-log.ts";
 import { CheckpointSaver } from "../src/saver/checkpoint-saver.ts";
 import { SlowLog } from "../test/agent/slow-log.ts";
 import { configFor, firstMessage, loopGraph, parallelGraph } from "./graph-shapes.ts";

@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { MemoryLog } from "../src/backends/memory/log.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import type { AppendOutcome, AppendRequest, LogRecord } from "../src/checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest, LogRecord } from "../src/checkpoint/log/thread-log.ts";
 import { AgentState, FORMAT_VERSION } from "../src/state/agent-state.ts";
 import { assistantMessage, systemMessage, toolMessage, userMessage } from "../src/state/message.ts";
 

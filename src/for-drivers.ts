@@ -3,10 +3,11 @@
  * and what the drivers in this package are made of. Whoever only uses a backend
  * needs none of it.
  */
-export { assertAppend } from "./checkpoint/append-rules.ts";
-export { DeferredLog, type DriverFacts, type OptionalOperation } from "./checkpoint/deferred-log.ts";
-export { listedThread, unreadableThread } from "./checkpoint/listed-threads.ts";
-export { openPlace, placeOf } from "./checkpoint/search-place.ts";
+
+export { openPlace, placeOf } from "./checkpoint/find/search-place.ts";
+export { assertAppend } from "./checkpoint/log/append-rules.ts";
+export { DeferredLog, type DriverFacts, type OptionalOperation } from "./checkpoint/log/deferred-log.ts";
+export { listedThread, unreadableThread } from "./checkpoint/log/listed-threads.ts";
 export type {
   AppendOutcome,
   AppendRequest,
@@ -24,7 +25,7 @@ export type {
   ThreadLog,
   ThreadTail,
   UnreadableThread,
-} from "./checkpoint/thread-log.ts";
+} from "./checkpoint/log/thread-log.ts";
 export { type Access, noStoreHere } from "./driver/access.ts";
 export { type ConnectionSource, type Lease, SharedConnection } from "./driver/connection.ts";
 export type { Driver } from "./driver/driver.ts";

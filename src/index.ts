@@ -93,17 +93,17 @@ export {
 } from "./checkpoint/capabilities.ts";
 export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
-export type { InboxItem, InboxOptions } from "./checkpoint/inbox.ts";
-export type { BreakLeaseOptions, Lease, LeaseInfo, LeaseOptions } from "./checkpoint/lease.ts";
+export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/dict/adapter.ts";
+export type { DictData, DictStorage } from "./checkpoint/dict/dict-storage.ts";
+export type { InboxItem, InboxOptions } from "./checkpoint/find/inbox.ts";
+export type { WatchOptions } from "./checkpoint/find/watching.ts";
+export type { CallSettlement } from "./checkpoint/history/settling-calls.ts";
+export type { RecordFault, ThreadVerdict } from "./checkpoint/history/verifying.ts";
+export type { BreakLeaseOptions, Lease, LeaseInfo, LeaseOptions } from "./checkpoint/lease/lease.ts";
+export type { ThreadLog } from "./checkpoint/log/thread-log.ts";
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
-export type { ForkPoint } from "./checkpoint/record.ts";
-export type { CallSettlement } from "./checkpoint/settling-calls.ts";
-export type { StatePlace } from "./checkpoint/state-places.ts";
-export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
-export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
-export type { ThreadLog } from "./checkpoint/thread-log.ts";
-export type { RecordFault, ThreadVerdict } from "./checkpoint/verifying.ts";
-export type { WatchOptions } from "./checkpoint/watching.ts";
+export type { ForkPoint } from "./checkpoint/record/record.ts";
+export type { StatePlace } from "./checkpoint/record/state-places.ts";
 export { type CompactingOptions, compactingConversation } from "./conversation/compacting.ts";
 export { estimateTokens, type TokenCounter } from "./conversation/estimate-tokens.ts";
 export type { Summarizer, Summary, SummaryRequest } from "./conversation/summarize.ts";
@@ -144,7 +144,6 @@ export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "./providers/ai-sdk/index.ts";
 export { modelFromString } from "./providers/strings.ts";
 export { CheckpointSaver, type CheckpointSaverOptions, type SaverRules, saverOf } from "./saver/checkpoint-saver.ts";
-export { newCheckpointId } from "./saver/new-checkpoint-id.ts";
 export {
   type ChannelWrite,
   type CheckpointInfo,
@@ -162,6 +161,7 @@ export {
   type Saver,
   SPECIAL_CHANNELS,
 } from "./saver/saver.ts";
+export { newCheckpointId } from "./saver/thread/new-checkpoint-id.ts";
 export {
   createKeyFile,
   environmentKeys,
@@ -194,8 +194,6 @@ export type { RetentionOptions, RetentionOutcome } from "./session/retention-opt
 export type { RetentionRule } from "./session/retention-rules.ts";
 export type { UserItem } from "./session/user-store.ts";
 export { AgentState } from "./state/agent-state.ts";
-export type { JsonValue } from "./state/codec.ts";
-export type { HoldNote, LegalHold } from "./state/legal-hold.ts";
 export {
   type AssistantMessage,
   assistantMessage,
@@ -216,6 +214,8 @@ export {
   userMessage,
 } from "./state/message.ts";
 export type { OpenCallsPolicy } from "./state/open-calls.ts";
+export type { HoldNote, LegalHold } from "./state/people/legal-hold.ts";
+export { type Attributed, attributed, ERASED, ofNobody, type Subjects } from "./state/people/subjects.ts";
 export {
   isSecretRef,
   type Redactor,
@@ -237,7 +237,7 @@ export type {
   ToolExecution,
 } from "./state/state-fields.ts";
 export type { StateSchema } from "./state/state-schema.ts";
-export { type Attributed, attributed, ERASED, ofNobody, type Subjects } from "./state/subjects.ts";
+export type { JsonValue } from "./state/values/codec.ts";
 export { BaseStore } from "./store/base-store.ts";
 export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "./store/capabilities.ts";
 export type { Embedder, EmbeddingModel, EmbedFunction } from "./store/embedder.ts";

@@ -6,7 +6,7 @@ import type {
   LogEntry,
   LogPage,
   ThreadEntry,
-} from "../src/checkpoint/thread-log.ts";
+} from "../src/checkpoint/log/thread-log.ts";
 import type { ErrorCode } from "../src/errors.ts";
 
 /** What a reader gets instead of a stored entry or record; `undefined`: it is gone. */

@@ -64,17 +64,17 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 /** Where a clock or chance may be asked, and why. Everywhere else it is handed in, so that a test can hold it still. */
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts": "the default of the option `now`",
-  "src/saver/new-checkpoint-id.ts": "ids that grow with time",
+  "src/saver/thread/new-checkpoint-id.ts": "ids that grow with time",
   "src/sealing/keyring-options.ts": "the default of the option `now`",
   "src/sealing/sealed-copy.ts": "the age of leftovers",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
-  "src/checkpoint/storage-clock.ts": "counts the storage's clock on between two measurements",
+  "src/checkpoint/thread/storage-clock.ts": "counts the storage's clock on between two measurements",
   "src/agent/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
   "src/agent/thread-session.ts": "how long a save is tried, and how long it takes",
   "src/agent/telemetry.ts": "how long a call takes",
-  "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
+  "src/checkpoint/thread/lost-races.ts": "how long a call may lose against other writers",
   "src/internal/in-waves.ts": "how long a wave took, and so how long to rest: nothing that is kept",
   "src/backends/postgres/sorting-words.ts":
     "when words are sorted into their index: the same once in a while for any number of processes",

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MemoryLog } from "../src/backends/memory/log.ts";
-import { placeOfTail } from "../src/checkpoint/append-rules.ts";
 import { uncheckedHead } from "../src/checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import { sealMark } from "../src/checkpoint/record.ts";
-import type { AppendOutcome, AppendRequest } from "../src/checkpoint/thread-log.ts";
+import { placeOfTail } from "../src/checkpoint/log/append-rules.ts";
+import type { AppendOutcome, AppendRequest } from "../src/checkpoint/log/thread-log.ts";
+import { sealMark } from "../src/checkpoint/record/record.ts";
 import { AgentState } from "../src/state/agent-state.ts";
 import { userMessage } from "../src/state/message.ts";
 import { failureOf } from "./failure-of.ts";

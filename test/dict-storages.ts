@@ -2,7 +2,7 @@ import { mkdtemp, open, readdir, readFile, rename, rm, unlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { DictData, DictStorage } from "../src/checkpoint/storage-adapter/dict-storage.ts";
+import type { DictData, DictStorage } from "../src/checkpoint/dict/dict-storage.ts";
 
 export type CompleteStorage = Required<Omit<DictStorage, "exists" | "close">>;
 export type StorageCall = keyof CompleteStorage;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { LogRecord } from "../src/checkpoint/log/thread-log.ts";
 import type {
   ForkPoint,
   GraphFacts,
@@ -6,8 +7,7 @@ import type {
   MovedMark,
   RecordHeader,
   ThreadFacts,
-} from "../src/checkpoint/record.ts";
-import type { LogRecord } from "../src/checkpoint/thread-log.ts";
+} from "../src/checkpoint/record/record.ts";
 import type { PendingWrite, SavedCheckpoint } from "../src/saver/saver.ts";
 import type { Tombstone } from "../src/session/erasure-ledger.ts";
 import type { ErasureReceipt } from "../src/session/receipts.ts";
@@ -22,11 +22,11 @@ import {
   text,
   without,
   yes,
-} from "../src/state/field-rule.ts";
-import type { LegalHold } from "../src/state/legal-hold.ts";
-import { STATE_RULES, STORED_RULES } from "../src/state/personal-fields.ts";
+} from "../src/state/people/field-rule.ts";
+import type { LegalHold } from "../src/state/people/legal-hold.ts";
+import { STATE_RULES, STORED_RULES } from "../src/state/people/personal-fields.ts";
+import { attributed, ERASED, ofNobody } from "../src/state/people/subjects.ts";
 import type { Interrupt, InterruptAnswer } from "../src/state/state-fields.ts";
-import { attributed, ERASED, ofNobody } from "../src/state/subjects.ts";
 import type { StoreItem } from "../src/store/items.ts";
 
 /** Every field of a type, which the compiler asks for: a field that is added is missing here, and then in the rows. */

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../src/backends/memory/log.ts";
-import { beginningOf, placeOfTail } from "../src/checkpoint/append-rules.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import { openHeader } from "../src/checkpoint/record.ts";
-import type { LogRecord } from "../src/checkpoint/thread-log.ts";
+import { beginningOf, placeOfTail } from "../src/checkpoint/log/append-rules.ts";
+import type { LogRecord } from "../src/checkpoint/log/thread-log.ts";
+import { openHeader } from "../src/checkpoint/record/record.ts";
 import { AgentState, FORMAT_VERSION } from "../src/state/agent-state.ts";
 import { exactForm } from "./exact-form.ts";
 import { failureOf } from "./failure-of.ts";

@@ -1,5 +1,5 @@
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import type { Lease } from "../src/checkpoint/lease.ts";
+import type { Lease } from "../src/checkpoint/lease/lease.ts";
 
 export interface HeldLease {
   readonly lease: Lease;

@@ -1,5 +1,5 @@
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import type { AppendOutcome, AppendRequest } from "../src/checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest } from "../src/checkpoint/log/thread-log.ts";
 import { AgentState } from "../src/state/agent-state.ts";
 import { textOf, userMessage } from "../src/state/message.ts";
 import { BreakingLog } from "./altered-log.ts";

@@ -7,7 +7,7 @@ import { MemoryLog } from "../src/backends/memory/log.ts";
 import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../src/checkpoint/context.ts";
-import { StorageBackendAdapter } from "../src/checkpoint/storage-adapter/adapter.ts";
+import { StorageBackendAdapter } from "../src/checkpoint/dict/adapter.ts";
 import { MapStorage } from "./dict-storages.ts";
 
 /** A fresh storage of one kind. */

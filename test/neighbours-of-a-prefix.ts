@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogChain, ThreadLog } from "../src/checkpoint/thread-log.ts";
+import type { LogChain, ThreadLog } from "../src/checkpoint/log/thread-log.ts";
 import { put, recordAt, threadsOf } from "../src/testing/thread-log-cases/sample-records.ts";
 
 /** Ids beside a prefix, in front of it and in other prefixes, with what the cases themselves look for. */

@@ -3,7 +3,7 @@ import { OciBucket } from "../src/backends/oci/bucket.ts";
 import { OciLog } from "../src/backends/oci/log.ts";
 import { S3Bucket } from "../src/backends/s3/bucket.ts";
 import { S3Log } from "../src/backends/s3/log.ts";
-import type { ThreadLog } from "../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../src/checkpoint/log/thread-log.ts";
 import { placeAt, recordAt } from "../src/testing/thread-log-cases/sample-records.ts";
 import { OciStandIn } from "./oci-stand-in/stand-in.ts";
 import { logOptions, placeOn } from "./oci-stand-in/test-bucket.ts";

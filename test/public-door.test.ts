@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { BACKENDS } from "../src/backends/registry.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
-import { DeferredLog } from "../src/checkpoint/deferred-log.ts";
-import type { ThreadLog } from "../src/checkpoint/thread-log.ts";
+import { DeferredLog } from "../src/checkpoint/log/deferred-log.ts";
+import type { ThreadLog } from "../src/checkpoint/log/thread-log.ts";
 import * as root from "../src/index.ts";
 import { DeferredStoreDriver } from "../src/store/deferred-driver.ts";
 import { accessOf } from "../src/store/store-access.ts";
@@ -76,7 +76,7 @@ describe.each(NAMES)("%s", (name) => {
 });
 
 /** Messages and comments that show a factory as an example. */
-const EXAMPLES = ["checkpoint/assert-checkpointer.ts", "checkpoint/assert-thread-log.ts"];
+const EXAMPLES = ["checkpoint/assert-checkpointer.ts", "checkpoint/log/assert-thread-log.ts"];
 
 async function filesNaming(folder: string, values: readonly string[]): Promise<readonly string[]> {
   const entries = await readdir(SRC, { recursive: true, withFileTypes: true });
@@ -108,15 +108,15 @@ test("importing the package loads the doors of the backends, and no driver", asy
 const COME_WITH_USE = [
   "agent/loop.ts",
   "agent/thread-session.ts",
-  "saver/graph-threads.ts",
+  "saver/thread/graph-threads.ts",
   "session/erasure-run.ts",
   "sealing/sealed-record.ts",
   "sealing/sealed-item.ts",
-  "checkpoint/editing.ts",
-  "checkpoint/retention.ts",
-  "checkpoint/branching.ts",
-  "checkpoint/storage-adapter/documents.ts",
-  "state/erasing.ts",
+  "checkpoint/history/editing.ts",
+  "checkpoint/history/retention.ts",
+  "checkpoint/history/branching.ts",
+  "checkpoint/dict/documents.ts",
+  "state/people/erasing.ts",
   "store/searching.ts",
   "conversation/plan-compaction.ts",
   "memory/admission.ts",
@@ -145,6 +145,6 @@ test("importing the package loads no module of Node that takes long and is neede
 test("that would be found: the walk goes through imports and stops at those that wait", async () => {
   expect(await staticClosure("src/backends/sqlite/log.ts")).toContain("src/backends/sqlite/statements.ts");
   const door = await staticClosure("src/backends/sqlite/checkpointer.ts");
-  expect(door).toContain("src/checkpoint/saving.ts");
+  expect(door).toContain("src/checkpoint/thread/saving.ts");
   expect(door).not.toContain("src/backends/sqlite/log.ts");
 });

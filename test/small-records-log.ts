@@ -1,4 +1,4 @@
-import type { AppendRequest, ThreadLog } from "../src/checkpoint/thread-log.ts";
+import type { AppendRequest, ThreadLog } from "../src/checkpoint/log/thread-log.ts";
 
 export interface SmallRecords {
   readonly log: ThreadLog;

@@ -44,7 +44,7 @@ const WIDE: readonly string[] = [
   "src/backends/file/{steps,several-steps,two-at-once,conformance-folding}.test.ts",
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/oci/*.test.ts",
-  "src/checkpoint/storage-adapter/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
+  "src/checkpoint/dict/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
   "src/checkpoint/bucket-log/cost.test.ts",
   "test/object-store-requests.test.ts",
   "test/http/{conformance-items,conformance-sqlite,conformance-tenant,hostile-transport}.test.ts",
@@ -61,7 +61,7 @@ const WIDE: readonly string[] = [
   // Texts made against every pattern, walks of large corpora, and what waits for seconds at a time.
   "test/patterns/*.test.ts",
   "test/{damaged-store,search-model}.test.ts",
-  "src/checkpoint/large-states.test.ts",
+  "src/checkpoint/thread/large-states.test.ts",
   "src/cli/{golden,terminal,people}.test.ts",
   "src/memory/fifty-turns.test.ts",
   "test/conversation/prompt-cache.test.ts",

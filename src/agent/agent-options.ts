@@ -1,5 +1,5 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import type { LeaseOptions } from "../checkpoint/lease.ts";
+import type { LeaseOptions } from "../checkpoint/lease/lease.ts";
 import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import type { AgentHooks } from "./hooks.ts";

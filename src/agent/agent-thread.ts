@@ -1,5 +1,5 @@
 import type { BaseCheckpointer, CheckpointSummary, ForkOptions } from "../checkpoint/base-checkpointer.ts";
-import { loadState } from "../checkpoint/loaded-state.ts";
+import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import type { AgentState } from "../state/agent-state.ts";

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { encodeText } from "../state/codec.ts";
 import { type Message, textOf, type UserMessage } from "../state/message.ts";
+import { encodeText } from "../state/values/codec.ts";
 import { isRepairRequest } from "./repair-request.ts";
 
 /**

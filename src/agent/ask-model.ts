@@ -9,7 +9,7 @@ import { parseToolArguments } from "../models/tool-arguments.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import { callAt } from "../state/call-facts.ts";
 import { type AssistantMessage, type ToolCall, textOf } from "../state/message.ts";
-import { subjectOfTurn } from "../state/subjects.ts";
+import { subjectOfTurn } from "../state/people/subjects.ts";
 import type { RunEvent } from "./events.ts";
 import { unusualFinish, wholeCalls } from "./finish.ts";
 import { guardedAnswer } from "./guards.ts";

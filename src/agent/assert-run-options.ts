@@ -1,5 +1,5 @@
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
-import { assertSubjects } from "../state/subjects.ts";
+import { assertSubjects } from "../state/people/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 

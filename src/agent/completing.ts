@@ -1,9 +1,9 @@
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
-import { encodeText } from "../state/codec.ts";
 import { isSettled } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import { encodeText } from "../state/values/codec.ts";
 import { close } from "./close-call.ts";
 import { openCalls } from "./ledger.ts";
 import type { Opening } from "./opening.ts";

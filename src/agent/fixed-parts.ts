@@ -1,4 +1,4 @@
-import { assertLeaseOptions } from "../checkpoint/lease.ts";
+import { assertLeaseOptions } from "../checkpoint/lease/lease.ts";
 import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";

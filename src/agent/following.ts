@@ -1,5 +1,5 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { loadState } from "../checkpoint/loaded-state.ts";
+import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { sleep } from "../internal/sleep.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";

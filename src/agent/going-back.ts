@@ -1,4 +1,4 @@
-import { loadState } from "../checkpoint/loaded-state.ts";
+import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";

@@ -5,7 +5,7 @@ import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { type CheckpointerCapabilities, capabilities } from "../checkpoint/capabilities.ts";
-import type { Lease } from "../checkpoint/lease.ts";
+import type { Lease } from "../checkpoint/lease/lease.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";

@@ -3,8 +3,8 @@ import { agentOf } from "../../test/agent/agent-of.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { GrownList } from "../state/grown-list.ts";
 import { assistantMessage, userMessage } from "../state/message.ts";
+import { GrownList } from "../state/values/grown-list.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
 import { tool } from "./tool.ts";
 

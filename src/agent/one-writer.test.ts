@@ -6,7 +6,7 @@ import { BreakingLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { turnsPass } from "../../test/turns-of-the-loop.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
-import { openHeader } from "../checkpoint/record.ts";
+import { openHeader } from "../checkpoint/record/record.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { userMessage } from "../state/message.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";

@@ -1,9 +1,9 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
-import type { Lease } from "../checkpoint/lease.ts";
-import { loadState } from "../checkpoint/loaded-state.ts";
-import { positionOf } from "../checkpoint/position.ts";
-import { type CurrentHolder, holderAt, holderNow, RidingLease } from "../checkpoint/riding-lease.ts";
+import type { Lease } from "../checkpoint/lease/lease.ts";
+import { type CurrentHolder, holderAt, holderNow, RidingLease } from "../checkpoint/lease/riding-lease.ts";
+import { loadState } from "../checkpoint/thread/loaded-state.ts";
+import { positionOf } from "../checkpoint/thread/position.ts";
 import type { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import type { AgentState } from "../state/agent-state.ts";

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
-import { encodeText } from "../state/codec.ts";
 import type { UserMessage } from "../state/message.ts";
+import { encodeText } from "../state/values/codec.ts";
 import { answerTo, isLastTurn, placeOf } from "./answered-before.ts";
 import { pendingInterrupts } from "./interrupts.ts";
 import { pendingCalls } from "./later.ts";

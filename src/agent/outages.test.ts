@@ -3,7 +3,7 @@ import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
-import type { AppendOutcome, AppendRequest } from "../checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest } from "../checkpoint/log/thread-log.ts";
 import type { ErrorCode } from "../errors.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
 import { RunError } from "./run-error.ts";

@@ -1,7 +1,7 @@
 import { withoutFence } from "../internal/markdown-fence.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
 import { type AssistantMessage, textOf } from "../state/message.ts";
-import { subjectOfTurn } from "../state/subjects.ts";
+import { subjectOfTurn } from "../state/people/subjects.ts";
 import { stopReasonOf } from "./finish.ts";
 import type { Ending } from "./loop.ts";
 import { isRepairRequest, repairRequest } from "./repair-request.ts";

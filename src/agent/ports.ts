@@ -1,7 +1,7 @@
 import type { Model, ModelRequest, ModelTool, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
-import type { Subjects } from "../state/subjects.ts";
+import type { Subjects } from "../state/people/subjects.ts";
 
 /**
  * Long-term memory. What it recalls is shown to the model and never saved into

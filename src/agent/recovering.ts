@@ -1,6 +1,6 @@
 import type { BaseCheckpointer, ThreadSummary } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
-import { holderNow } from "../checkpoint/riding-lease.ts";
+import { holderNow } from "../checkpoint/lease/riding-lease.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { globOfPrefix } from "../internal/glob.ts";

@@ -1,5 +1,3 @@
-import { isPlainObject } from "../state/immutable.ts";
-import { knownInCommon } from "../state/list-lines.ts";
 import {
   type AssistantMessage,
   type ContentPart,
@@ -12,6 +10,8 @@ import {
   toolMessage,
   userMessage,
 } from "../state/message.ts";
+import { isPlainObject } from "../state/values/immutable.ts";
+import { knownInCommon } from "../state/values/list-lines.ts";
 
 /**
  * What a provider receives. Whatever a crash, an edit or an import left behind,

@@ -1,6 +1,6 @@
-import { encodeText } from "../state/codec.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import { encodeText } from "../state/values/codec.ts";
 import { attempt } from "./attempt-call.ts";
 import { close } from "./close-call.ts";
 import { toolSpan } from "./gen-ai.ts";

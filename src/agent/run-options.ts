@@ -1,4 +1,4 @@
-import type { Subjects } from "../state/subjects.ts";
+import type { Subjects } from "../state/people/subjects.ts";
 import type { WhenBusy } from "./only-writer.ts";
 import type { SessionPort } from "./ports.ts";
 

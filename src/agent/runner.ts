@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
-import { loadState } from "../checkpoint/loaded-state.ts";
-import { mayBeThereAlready } from "../checkpoint/written.ts";
+import { loadState } from "../checkpoint/thread/loaded-state.ts";
+import { mayBeThereAlready } from "../checkpoint/thread/written.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { AgentState } from "../state/agent-state.ts";

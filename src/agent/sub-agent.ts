@@ -1,11 +1,11 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { loadState } from "../checkpoint/loaded-state.ts";
+import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { PARENT_KEY } from "../state/parent-thread.ts";
+import type { Subjects } from "../state/people/subjects.ts";
 import type { Interrupt, InterruptAnswer } from "../state/state-fields.ts";
-import type { Subjects } from "../state/subjects.ts";
 import type { RunEvent, RunResult, StopReason } from "./events.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";

@@ -8,8 +8,8 @@ import {
   textOf,
   toolMessage,
 } from "../state/message.ts";
+import { subjectOfTurn } from "../state/people/subjects.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
-import { subjectOfTurn } from "../state/subjects.ts";
 import type { Tool } from "./tool.ts";
 import { tool } from "./tool.ts";
 import { writtenResult } from "./written-result.ts";

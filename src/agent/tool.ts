@@ -1,6 +1,6 @@
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../models/schema.ts";
-import type { Subjects } from "../state/subjects.ts";
+import type { Subjects } from "../state/people/subjects.ts";
 import { assertToolOptions } from "./assert-tool-options.ts";
 import type { Later, LaterOptions } from "./later.ts";
 import type { SessionPort } from "./ports.ts";

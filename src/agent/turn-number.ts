@@ -1,6 +1,6 @@
 import type { HeldFields } from "../state/held-fields.ts";
-import { ListFact } from "../state/list-lines.ts";
 import type { Message } from "../state/message.ts";
+import { ListFact } from "../state/values/list-lines.ts";
 import { isRepairRequest } from "./repair-request.ts";
 
 interface Turns {

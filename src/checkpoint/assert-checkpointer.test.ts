@@ -9,7 +9,7 @@ import { assertCheckpointer } from "./assert-checkpointer.ts";
 import { BaseCheckpointer } from "./base-checkpointer.ts";
 import { capabilities } from "./capabilities.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { StorageBackendAdapter } from "./storage-adapter/adapter.ts";
+import { StorageBackendAdapter } from "./dict/adapter.ts";
 
 const refusalOf = (value: unknown): string => {
   try {

@@ -9,14 +9,14 @@ import type { OpenCallsPolicy } from "../state/open-calls.ts";
 import type { Standing } from "../state/standing.ts";
 import { diffStates, type StateDiff } from "../state/state-diff.ts";
 import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
-import { type InboxItem, type InboxOptions, readInbox } from "./inbox.ts";
-import type { Lease, LeaseOptions } from "./lease.ts";
-import { loadState } from "./loaded-state.ts";
+import { type InboxItem, type InboxOptions, readInbox } from "./find/inbox.ts";
+import type { WatchOptions } from "./find/watching.ts";
+import { type CallSettlement, settleCall } from "./history/settling-calls.ts";
+import type { Lease, LeaseOptions } from "./lease/lease.ts";
+import type { SearchOrder } from "./log/thread-log.ts";
 import { INBOX, refOf } from "./options.ts";
-import { type CallSettlement, settleCall } from "./settling-calls.ts";
-import { comparedPlaces, type StatePlace } from "./state-places.ts";
-import type { SearchOrder } from "./thread-log.ts";
-import type { WatchOptions } from "./watching.ts";
+import { comparedPlaces, type StatePlace } from "./record/state-places.ts";
+import { loadState } from "./thread/loaded-state.ts";
 
 /** Means "whatever is there now": gives up the protection against a second writer for one save. */
 export const uncheckedHead: unique symbol = Symbol("holdfast.uncheckedHead");

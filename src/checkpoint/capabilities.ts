@@ -1,6 +1,6 @@
 import type { Access } from "../driver/access.ts";
 import type { Durability } from "../driver/durability.ts";
-import type { ThreadLog } from "./thread-log.ts";
+import type { ThreadLog } from "./log/thread-log.ts";
 
 /**
  * What a checkpointer can do. True means that it works; false means that the call

@@ -12,7 +12,6 @@ import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { StateDiff } from "../state/state-diff.ts";
-import { assertThreadLog } from "./assert-thread-log.ts";
 import {
   BaseCheckpointer,
   type CheckpointRef,
@@ -33,7 +32,11 @@ import {
 } from "./base-checkpointer.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
-import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
+import { checkedLimit, findByMetadata, findThreads } from "./find/finding.ts";
+import { metadataOf, summarise, summariseThreads, threadIds } from "./find/summary.ts";
+import { assertWatchOptions, type WatchOptions, watchThread } from "./find/watching.ts";
+import type { CallSettlement } from "./history/settling-calls.ts";
+import type { ThreadVerdict } from "./history/verifying.ts";
 import {
   type BreakLeaseOptions,
   currentLease,
@@ -42,8 +45,9 @@ import {
   type LeaseInfo,
   type LeaseOptions,
   withLease,
-} from "./lease.ts";
-import { loadNamed, loadNewest } from "./loading.ts";
+} from "./lease/lease.ts";
+import { assertThreadLog } from "./log/assert-thread-log.ts";
+import type { LogCapabilities, LogEntry, ThreadLog } from "./log/thread-log.ts";
 import {
   BREAK_LEASE,
   COPY,
@@ -59,18 +63,14 @@ import {
   VACUUM,
   WATCH,
 } from "./options.ts";
-import { type ForkPoint, openHeader } from "./record.ts";
-import { saveState } from "./saving.ts";
-import type { CallSettlement } from "./settling-calls.ts";
-import { comparedPlaces, type StatePlace } from "./state-places.ts";
-import { metadataOf, summarise, summariseThreads, threadIds } from "./summary.ts";
-import { isGraphs } from "./thread-kind.ts";
-import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
-import type { ThreadVerdict } from "./verifying.ts";
-import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
+import { type ForkPoint, openHeader } from "./record/record.ts";
+import { comparedPlaces, type StatePlace } from "./record/state-places.ts";
+import { isGraphs } from "./record/thread-kind.ts";
+import { loadNamed, loadNewest } from "./thread/loading.ts";
+import { saveState } from "./thread/saving.ts";
 
 /** The operations beside saving, loading, listing and leases. Loaded with the first of them. */
-const further = new OpenOnce(() => import("./further-operations.ts"));
+const further = new OpenOnce(() => import("./graphs/further-operations.ts"));
 
 /**
  * Durable threads on any storage that can be a `ThreadLog`. This is what every

@@ -9,12 +9,12 @@ import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { Redactor } from "../state/secrets.ts";
 import type { StateSchema } from "../state/state-schema.ts";
-import { DeferredIndex } from "./deferred-index.ts";
-import { type LeaseHolder, thisProcess } from "./lease-holder.ts";
-import { ReadOnlyLog } from "./read-only-log.ts";
-import { StorageClock } from "./storage-clock.ts";
-import type { ThreadLog } from "./thread-log.ts";
-import { WarmThreads } from "./warm-threads.ts";
+import { type LeaseHolder, thisProcess } from "./lease/lease-holder.ts";
+import { DeferredIndex } from "./log/deferred-index.ts";
+import { ReadOnlyLog } from "./log/read-only-log.ts";
+import type { ThreadLog } from "./log/thread-log.ts";
+import { StorageClock } from "./thread/storage-clock.ts";
+import { WarmThreads } from "./thread/warm-threads.ts";
 
 export interface CheckpointerOptions {
   /** The version of your own part of the state, and how to migrate an older one. */

@@ -13,9 +13,9 @@ import type {
   ThreadSearchHit,
   VacuumOptions,
 } from "./base-checkpointer.ts";
-import type { InboxOptions } from "./inbox.ts";
-import type { BreakLeaseOptions, LeaseOptions } from "./lease.ts";
-import type { WatchOptions } from "./watching.ts";
+import type { InboxOptions } from "./find/inbox.ts";
+import type { WatchOptions } from "./find/watching.ts";
+import type { BreakLeaseOptions, LeaseOptions } from "./lease/lease.ts";
 
 /** A bare checkpoint id stands for the option, `load(id, "c1")`, and so does a summary, `load(id, summary)`. */
 export function refOf(method: string, given: string | CheckpointRef | undefined): CheckpointRef {

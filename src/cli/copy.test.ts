@@ -14,7 +14,7 @@ import { LOCAL_BACKENDS, type LocalBackend } from "../../test/local-backends.ts"
 import { fillStore } from "../../test/read-access/fill-store.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
-import type { ThreadLog } from "../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { StateError } from "../errors.ts";
 import { type CheckpointSaver, saverOf } from "../saver/checkpoint-saver.ts";
 import { AgentState } from "../state/agent-state.ts";

@@ -5,7 +5,7 @@ import { filledStore } from "../../test/cli/filled-stores.ts";
 import { standIn, threadsIn } from "../../test/cli/standing-in.ts";
 import { hashedFiles } from "../../test/read-access/hashed-files.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
-import type { AppendOutcome, AppendRequest } from "../checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest } from "../checkpoint/log/thread-log.ts";
 import { StateError } from "../errors.ts";
 import { DRIVER_FAULTS } from "../testing/broken-drivers/every-fault.ts";
 import { ReferenceLog } from "../testing/broken-drivers/reference-log.ts";

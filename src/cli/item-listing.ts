@@ -1,4 +1,4 @@
-import { encodeValue } from "../state/codec.ts";
+import { encodeValue } from "../state/values/codec.ts";
 import type { StoreHit } from "../store/items.ts";
 import { namespaceText } from "./namespaces.ts";
 import type { Column, Listing } from "./output/printer.ts";

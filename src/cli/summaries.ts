@@ -1,6 +1,6 @@
 import type { CheckpointSummary, ThreadSummary } from "../checkpoint/base-checkpointer.ts";
-import { encodeValue } from "../state/codec.ts";
 import type { Standing } from "../state/standing.ts";
+import { encodeValue } from "../state/values/codec.ts";
 import type { Column } from "./output/printer.ts";
 
 /** "waiting (1), in doubt (2)"; "idle" where a thread waits for nothing. */

@@ -1,7 +1,7 @@
 import { nodeCrypto } from "../internal/node-crypto.ts";
-import { canonicalJson } from "../state/canonical-json.ts";
-import { isPlainObject } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
+import { canonicalJson } from "../state/values/canonical-json.ts";
+import { isPlainObject } from "../state/values/immutable.ts";
 
 /**
  * How a thread's conversation is shown instead of how it is stored. The log

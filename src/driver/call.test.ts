@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
-import type { ThreadLog } from "../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import { asStateError, callDriver, policyFor } from "./call.ts";
 

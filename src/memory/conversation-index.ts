@@ -1,7 +1,7 @@
 import { invalid } from "../driver/options.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type Message, textOf } from "../state/message.ts";
-import { assertSubjects, type Subjects, subjectsOfMessage } from "../state/subjects.ts";
+import { assertSubjects, type Subjects, subjectsOfMessage } from "../state/people/subjects.ts";
 import { BaseStore } from "../store/base-store.ts";
 import type { StoreFilter } from "../store/filter.ts";
 import { assertNamespace } from "../store/namespaces.ts";

@@ -6,7 +6,7 @@ import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { type Message, textOf } from "../state/message.ts";
-import { unnamedPerson } from "../state/unnamed-person.ts";
+import { unnamedPerson } from "../state/people/unnamed-person.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { Namespace } from "../store/store-driver.ts";
 import type { Verdict } from "./admission.ts";

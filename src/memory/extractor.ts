@@ -1,6 +1,6 @@
 import type { AgentState } from "../state/agent-state.ts";
 import { type Message, textOf } from "../state/message.ts";
-import { subjectsOfMessage } from "../state/subjects.ts";
+import { subjectsOfMessage } from "../state/people/subjects.ts";
 import type { Fact, MemoryType } from "./memory.ts";
 import { areSamePeople, peopleIn } from "./owner.ts";
 

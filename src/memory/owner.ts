@@ -1,5 +1,5 @@
 import { invalid } from "../driver/options.ts";
-import { assertSubjects, type Subjects, subjectsIn } from "../state/subjects.ts";
+import { assertSubjects, type Subjects, subjectsIn } from "../state/people/subjects.ts";
 import { assertNamespace } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store-driver.ts";
 import { digest } from "./identity.ts";

@@ -1,6 +1,5 @@
 /** Long because it is the whole surface of a saver: a short method for each thing it does. */
 
-import { assertThreadLog } from "../checkpoint/assert-thread-log.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import {
   type CheckpointContext,
@@ -9,10 +8,11 @@ import {
   openContext,
   shareContext,
 } from "../checkpoint/context.ts";
-import { checkedLimit, checkedPrefix } from "../checkpoint/finding.ts";
-import { readableThreads } from "../checkpoint/listed-threads.ts";
-import { redactedMetadata } from "../checkpoint/metadata.ts";
-import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/thread-log.ts";
+import { checkedLimit, checkedPrefix } from "../checkpoint/find/finding.ts";
+import { assertThreadLog } from "../checkpoint/log/assert-thread-log.ts";
+import { readableThreads } from "../checkpoint/log/listed-threads.ts";
+import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/log/thread-log.ts";
+import { redactedMetadata } from "../checkpoint/record/metadata.ts";
 import { openCursor, sealCursor } from "../driver/cursor.ts";
 import { assertThreadId } from "../driver/ids.ts";
 import { OpenOnce } from "../driver/open-once.ts";
@@ -20,10 +20,7 @@ import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import type { GraphThreads } from "./graph-threads.ts";
-import { type PackOptions, packValue } from "./packing.ts";
-import { packParts } from "./parts.ts";
-import type { Removal } from "./removing.ts";
+import type { Removal } from "./history/removing.ts";
 import {
   checkedDeleteForRuns,
   checkedGet,
@@ -46,8 +43,11 @@ import type {
   SavedCheckpoint,
   Saver,
 } from "./saver.ts";
-import { Shadows } from "./shadows.ts";
-import { replacesEarlier, writeIndex } from "./write-rules.ts";
+import type { GraphThreads } from "./thread/graph-threads.ts";
+import { replacesEarlier, writeIndex } from "./thread/write-rules.ts";
+import { type PackOptions, packValue } from "./values/packing.ts";
+import { packParts } from "./values/parts.ts";
+import { Shadows } from "./values/shadows.ts";
 
 export interface SaverRules {
   /**
@@ -71,7 +71,7 @@ const READY = Promise.resolve();
 const NOTHING_REMOVED = { checkpoints: 0 };
 
 /** All that writes and reads. Loaded with the first call; what a call is given is checked and packed before. */
-const working = new OpenOnce(() => import("./working.ts"));
+const working = new OpenOnce(() => import("./thread/working.ts"));
 
 /** A versioned history with pending writes on any storage that can be a `ThreadLog`. */
 export class CheckpointSaver implements Saver {

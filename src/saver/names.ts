@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { namesOf } from "../checkpoint/append-rules.ts";
-import { openHeader, type RecordHeader } from "../checkpoint/record.ts";
-import type { LogEntry } from "../checkpoint/thread-log.ts";
+import { namesOf } from "../checkpoint/log/append-rules.ts";
+import type { LogEntry } from "../checkpoint/log/thread-log.ts";
+import { openHeader, type RecordHeader } from "../checkpoint/record/record.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 

@@ -1,6 +1,6 @@
-import { beginningOf } from "../checkpoint/append-rules.ts";
-import { sealMark } from "../checkpoint/record.ts";
-import type { LogEntry, ThreadLog } from "../checkpoint/thread-log.ts";
+import { beginningOf } from "../checkpoint/log/append-rules.ts";
+import type { LogEntry, ThreadLog } from "../checkpoint/log/thread-log.ts";
+import { sealMark } from "../checkpoint/record/record.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";

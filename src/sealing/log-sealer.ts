@@ -1,6 +1,6 @@
-import { newMessagesOf } from "../checkpoint/chain.ts";
-import { wordsOf } from "../checkpoint/plan-record.ts";
-import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/thread-log.ts";
+import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/log/thread-log.ts";
+import { newMessagesOf } from "../checkpoint/record/chain.ts";
+import { wordsOf } from "../checkpoint/record/plan-record.ts";
 import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/at-once.ts";

@@ -1,6 +1,6 @@
-import { beginningOf, MOST_RECORDS, placeOfTail } from "../checkpoint/append-rules.ts";
-import { openHeader } from "../checkpoint/record.ts";
-import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/thread-log.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail } from "../checkpoint/log/append-rules.ts";
+import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/log/thread-log.ts";
+import { openHeader } from "../checkpoint/record/record.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { LogSealer } from "./log-sealer.ts";

@@ -1,7 +1,7 @@
 import { SEALED_ITEM } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
-import { decodeText, encodeText } from "../state/codec.ts";
-import { Sweep } from "../state/erasing.ts";
+import { Sweep } from "../state/people/erasing.ts";
+import { decodeText, encodeText } from "../state/values/codec.ts";
 import { readableId } from "../store/namespaces.ts";
 import { ownersOf } from "../store/owners.ts";
 import type { ItemId, ItemWords, StoredItem } from "../store/store-driver.ts";

@@ -1,6 +1,6 @@
-import { isSamePlace, placeOfTail, recordsIn } from "../checkpoint/append-rules.ts";
-import { layeredMethod, type OptionalMethod } from "../checkpoint/layered-method.ts";
-import { isReadable } from "../checkpoint/listed-threads.ts";
+import { isSamePlace, placeOfTail, recordsIn } from "../checkpoint/log/append-rules.ts";
+import { layeredMethod, type OptionalMethod } from "../checkpoint/log/layered-method.ts";
+import { isReadable } from "../checkpoint/log/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -14,7 +14,7 @@ import type {
   SearchHit,
   ThreadLog,
   ThreadTail,
-} from "../checkpoint/thread-log.ts";
+} from "../checkpoint/log/thread-log.ts";
 import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import type { LogEntry } from "../checkpoint/thread-log.ts";
+import type { LogEntry } from "../checkpoint/log/thread-log.ts";
 import { type ErrorContext, StateError } from "../errors.ts";
 import { HEAD_BYTES, type NamedKey } from "./box.ts";
 

@@ -1,6 +1,6 @@
-import { SUM_LENGTH } from "../checkpoint/checksum.ts";
-import { openHeader, sealRecord } from "../checkpoint/record.ts";
-import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../checkpoint/log/thread-log.ts";
+import { SUM_LENGTH } from "../checkpoint/record/checksum.ts";
+import { openHeader, sealRecord } from "../checkpoint/record/record.ts";
 import { SEALED_HEADER } from "../driver/unopened.ts";
 import type { StateError } from "../errors.ts";
 import { combinedKey, HEAD_BYTES, keyOfBox, type NamedKey, newRandomness, openBox, sealBox, sealInto } from "./box.ts";

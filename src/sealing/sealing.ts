@@ -1,5 +1,5 @@
 import type { LogLayer } from "../checkpoint/context.ts";
-import type { ThreadLog } from "../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import type { StoreLayer } from "../store/store-access.ts";
 import type { StoreDriver } from "../store/store-driver.ts";

@@ -1,4 +1,4 @@
-import type { KnownPlace } from "../checkpoint/thread-log.ts";
+import type { KnownPlace } from "../checkpoint/log/thread-log.ts";
 
 /** Of a thread, what has to be known before one of its records can be judged. People are named by their keys. */
 export interface ThreadPeople {

@@ -1,4 +1,4 @@
-import type { LogRecord } from "../checkpoint/thread-log.ts";
+import type { LogRecord } from "../checkpoint/log/thread-log.ts";
 
 /** The beginning of a sealed body: what it is told by, and the words that lie in plain beside it. */
 

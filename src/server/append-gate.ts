@@ -1,6 +1,6 @@
-import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../checkpoint/append-rules.ts";
-import { openHeader } from "../checkpoint/record.ts";
-import type { AppendOutcome, AppendRequest, KnownPlace, LogEntry } from "../checkpoint/thread-log.ts";
+import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, AppendRequest, KnownPlace, LogEntry } from "../checkpoint/log/thread-log.ts";
+import { openHeader } from "../checkpoint/record/record.ts";
 import { Recent } from "../internal/recent.ts";
 import { Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";

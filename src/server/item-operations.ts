@@ -1,6 +1,6 @@
 import { assertWriteId } from "../driver/ids.ts";
 import { isPlainObject } from "../driver/options.ts";
-import { decodeText, type JsonValue } from "../state/codec.ts";
+import { decodeText, type JsonValue } from "../state/values/codec.ts";
 import { projectFields } from "../store/fields.ts";
 import { parseFilter, WRITTEN_OUT } from "../store/filter.ts";
 import { assertKey, assertNamespace, encodeId } from "../store/namespaces.ts";

@@ -1,6 +1,6 @@
-import { assertAppend, placeOfTail, recordsIn } from "../checkpoint/append-rules.ts";
-import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
-import type { AppendRequest, KnownPlace, LogChain } from "../checkpoint/thread-log.ts";
+import { assertAppend, placeOfTail, recordsIn } from "../checkpoint/log/append-rules.ts";
+import type { AppendRequest, KnownPlace, LogChain } from "../checkpoint/log/thread-log.ts";
+import { decodeMetadata, encodeMetadata } from "../checkpoint/record/metadata.ts";
 import { assertCheckpointId, assertThreadId, assertWriteId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { Fields } from "../wire/fields.ts";

@@ -1,7 +1,7 @@
-import { recordsIn } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
-import { PrefixLog } from "../checkpoint/prefix-log.ts";
-import { catchUpIndex } from "../checkpoint/searching.ts";
+import { catchUpIndex } from "../checkpoint/find/searching.ts";
+import { recordsIn } from "../checkpoint/log/append-rules.ts";
+import { PrefixLog } from "../checkpoint/log/prefix-log.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -14,7 +14,7 @@ import type {
   LogPage,
   SearchHit,
   ThreadTail,
-} from "../checkpoint/thread-log.ts";
+} from "../checkpoint/log/thread-log.ts";
 import type { CallPlace } from "../driver/call.ts";
 import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { Warnings } from "../driver/warnings.ts";

@@ -1,4 +1,4 @@
-import { HOLDS } from "../state/legal-hold.ts";
+import { HOLDS } from "../state/people/legal-hold.ts";
 import type { Principal } from "./authentication.ts";
 import { Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";

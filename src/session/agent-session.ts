@@ -1,10 +1,10 @@
 import { type BaseCheckpointer, uncheckedHead } from "../checkpoint/base-checkpointer.ts";
-import { loadState } from "../checkpoint/loaded-state.ts";
+import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { assertSessionId, assertUserId, MAX_ID_BYTES } from "../driver/ids.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { isPlainObject } from "../state/immutable.ts";
+import { isPlainObject } from "../state/values/immutable.ts";
 
 /** What stands before a session's id, so that a session is never a conversation with the same id. */
 const SESSION_PREFIX = "session:";

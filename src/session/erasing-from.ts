@@ -1,4 +1,4 @@
-import type { Forgets } from "../checkpoint/people-in-thread.ts";
+import type { Forgets } from "../checkpoint/people/people-in-thread.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { stillWritten, Tally, unreachable, unreachedIn } from "./erasure-findings.ts";
 import type { ErasureParty, ReadHolds } from "./erasure-party.ts";

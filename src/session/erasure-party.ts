@@ -1,8 +1,8 @@
-import type { Forgets } from "../checkpoint/people-in-thread.ts";
+import type { Forgets } from "../checkpoint/people/people-in-thread.ts";
 import type { ScrubReport } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import type { AppliedMark } from "../state/applied-mark.ts";
-import type { ActiveHolds } from "../state/legal-hold.ts";
+import type { ActiveHolds } from "../state/people/legal-hold.ts";
 import type { HeldBack, Unreached } from "./receipts.ts";
 
 /** Something about a person, and where it is. */

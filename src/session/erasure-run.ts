@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Forgets } from "../checkpoint/people-in-thread.ts";
-import { ActiveHolds, noteOf } from "../state/legal-hold.ts";
+import type { Forgets } from "../checkpoint/people/people-in-thread.ts";
+import { ActiveHolds, noteOf } from "../state/people/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { forgetInHolds } from "../store/holds.ts";
 import type { EraseOptions } from "./erase-options.ts";

@@ -1,6 +1,6 @@
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import { encodeValue } from "../state/codec.ts";
+import { encodeValue } from "../state/values/codec.ts";
 import type { ErasureParty } from "./erasure-party.ts";
 
 /** The first line of an export: what the fields of the others are. */

@@ -1,4 +1,4 @@
-import type { HoldNote } from "../state/legal-hold.ts";
+import type { HoldNote } from "../state/people/legal-hold.ts";
 import type { HeldBack } from "./receipts.ts";
 
 /** Counts what holds keep in one backend. */

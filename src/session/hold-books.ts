@@ -1,13 +1,13 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
-import { everyHold, putHold } from "../checkpoint/holds.ts";
-import { markHeldThreads } from "../checkpoint/marking-holds.ts";
+import { everyHold, putHold } from "../checkpoint/people/holds.ts";
+import { markHeldThreads } from "../checkpoint/people/marking-holds.ts";
 import { newId } from "../driver/new-id.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
-import { HOLDS, type LegalHold, laterOf } from "../state/legal-hold.ts";
-import { assertSubjects } from "../state/subjects.ts";
+import { HOLDS, type LegalHold, laterOf } from "../state/people/legal-hold.ts";
+import { assertSubjects } from "../state/people/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { everyHoldIn, putHoldIn } from "../store/holds.ts";
 import type { ErasureParty } from "./erasure-party.ts";

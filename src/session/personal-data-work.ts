@@ -1,6 +1,6 @@
 import { invalid, optionsOf } from "../driver/options.ts";
 import { Warnings } from "../driver/warnings.ts";
-import { ActiveHolds, heldError, type LegalHold } from "../state/legal-hold.ts";
+import { ActiveHolds, heldError, type LegalHold } from "../state/people/legal-hold.ts";
 import { checkedOptions, type EraseOptions } from "./erase-options.ts";
 import { Tally, unreachedIn } from "./erasure-findings.ts";
 import { ErasureLedger } from "./erasure-ledger.ts";

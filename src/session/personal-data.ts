@@ -1,6 +1,6 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
-import type { LegalHold } from "../state/legal-hold.ts";
+import type { LegalHold } from "../state/people/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { EraseOptions } from "./erase-options.ts";
 import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";

@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { invalid } from "../driver/options.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
-import { canonicalJson } from "../state/canonical-json.ts";
-import type { HoldNote } from "../state/legal-hold.ts";
+import type { HoldNote } from "../state/people/legal-hold.ts";
+import { canonicalJson } from "../state/values/canonical-json.ts";
 import type { RetentionReport } from "./retention.ts";
 
 /** What was found and erased in one backend. */

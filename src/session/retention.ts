@@ -1,8 +1,8 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
-import { everyThread } from "../checkpoint/finding.ts";
-import { vacuumThread } from "../checkpoint/retention.ts";
-import { metadataOf } from "../checkpoint/summary.ts";
+import { everyThread } from "../checkpoint/find/finding.ts";
+import { metadataOf } from "../checkpoint/find/summary.ts";
+import { vacuumThread } from "../checkpoint/history/retention.ts";
 import { type ThreadWarning, Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { BaseStore } from "../store/base-store.ts";

@@ -1,11 +1,7 @@
 import { StateError } from "../errors.ts";
 import { callAt } from "./call-facts.ts";
-import { decodeValue, encodeOwnedValue, type JsonValue } from "./codec.ts";
-import { wholeList } from "./grown-list.ts";
 import { areValid, type HeldFields, noteValid, wholeFields } from "./held-fields.ts";
-import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./immutable.ts";
 import { Descendant } from "./lineage.ts";
-import { grownBy, longer, madeFrom } from "./list-lines.ts";
 import type { Message } from "./message.ts";
 import {
   EMPTY_FIELDS,
@@ -21,6 +17,10 @@ import {
   type ThreadTotals,
   type ToolExecution,
 } from "./state-fields.ts";
+import { decodeValue, encodeOwnedValue, type JsonValue } from "./values/codec.ts";
+import { wholeList } from "./values/grown-list.ts";
+import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./values/immutable.ts";
+import { grownBy, longer, madeFrom } from "./values/list-lines.ts";
 
 /** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */
 export const FORMAT_VERSION = 1;

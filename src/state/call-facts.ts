@@ -1,5 +1,5 @@
-import { ListFact } from "./list-lines.ts";
 import type { ToolExecution } from "./state-fields.ts";
+import { ListFact } from "./values/list-lines.ts";
 
 /**
  * What a ledger tells of its calls without being read from its beginning: it is

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { AgentState } from "./agent-state.ts";
-import { decodeText, decodeValue, encodeText } from "./codec.ts";
+import { decodeText, decodeValue, encodeText } from "./values/codec.ts";
 
 const prototypes = [Object, Array, Map, Set, Date, Function, Uint8Array, String].map((made) => made.prototype);
 const namesOf = (): string => JSON.stringify(prototypes.map((prototype) => Reflect.ownKeys(prototype).map(String)));

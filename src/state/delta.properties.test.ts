@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { runs } from "../../test/property-seed.ts";
 import { AgentState } from "./agent-state.ts";
-import { decodeText, encodeText } from "./codec.ts";
 import { DeltaFold, diffFields, type StateDelta } from "./delta.ts";
 import { wholeFields } from "./held-fields.ts";
 import { assistantMessage, type Message, userMessage } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
+import { decodeText, encodeText } from "./values/codec.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fold = new DeltaFold(before);

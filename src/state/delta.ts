@@ -1,7 +1,7 @@
-import { GrownList, type HeldList, isHeldList, wholeList } from "./grown-list.ts";
 import type { HeldFields } from "./held-fields.ts";
-import { defineOwn, own } from "./immutable.ts";
-import { grownBy, isLong, knownInCommon } from "./list-lines.ts";
+import { GrownList, type HeldList, isHeldList, wholeList } from "./values/grown-list.ts";
+import { defineOwn, own } from "./values/immutable.ts";
+import { grownBy, isLong, knownInCommon } from "./values/list-lines.ts";
 
 /**
  * What changed between two states, found by identity: because state is immutable,

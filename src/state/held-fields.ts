@@ -1,8 +1,8 @@
-import { GrownList, type HeldList } from "./grown-list.ts";
-import { own } from "./immutable.ts";
 import type { Message } from "./message.ts";
-import { makeNote, noteOn } from "./owned-mark.ts";
 import type { StateFields } from "./state-fields.ts";
+import { GrownList, type HeldList } from "./values/grown-list.ts";
+import { own } from "./values/immutable.ts";
+import { makeNote, noteOn } from "./values/owned-mark.ts";
 
 /**
  * The fields as a state holds them: a long conversation that grew may not be put

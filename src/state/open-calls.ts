@@ -1,8 +1,8 @@
 import { type AgentState, heldFieldsOf } from "./agent-state.ts";
 import { callAt } from "./call-facts.ts";
-import type { ListEnd } from "./grown-list.ts";
 import { type Message, type ToolCall, toolMessage } from "./message.ts";
 import type { StateFields, ToolExecution } from "./state-fields.ts";
+import type { ListEnd } from "./values/grown-list.ts";
 
 /** A call of the latest model message that has no outcome, and its entry in the ledger. */
 export interface OpenCall {

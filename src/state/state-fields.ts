@@ -1,7 +1,7 @@
-import { type HeldList, isHeldList } from "./grown-list.ts";
-import { isPlainObject } from "./immutable.ts";
-import { isLong, ListFact } from "./list-lines.ts";
 import type { Message } from "./message.ts";
+import { type HeldList, isHeldList } from "./values/grown-list.ts";
+import { isPlainObject } from "./values/immutable.ts";
+import { isLong, ListFact } from "./values/list-lines.ts";
 
 /** One tool call. Its result is the tool message with the same call id, which is stored once. */
 export interface ToolExecution {

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../state/codec.ts";
+import type { JsonValue } from "../state/values/codec.ts";
 
 /**
  * What filters look at, made from an encoded value: a tree of plain JSON that

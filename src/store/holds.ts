@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { Sweep } from "../state/erasing.ts";
+import { Sweep } from "../state/people/erasing.ts";
 import {
   ActiveHolds,
   HOLDS,
@@ -9,8 +9,8 @@ import {
   type LegalHold,
   laterOf,
   storedHold,
-} from "../state/legal-hold.ts";
-import { erasedValue } from "../state/subjects.ts";
+} from "../state/people/legal-hold.ts";
+import { erasedValue } from "../state/people/subjects.ts";
 import type { BaseStore } from "./base-store.ts";
 import type { StoreItem } from "./items.ts";
 import { readableId } from "./namespaces.ts";

@@ -2,7 +2,7 @@ import { isPlainObject } from "../driver/options.ts";
 import { whyUnopened } from "../driver/unopened.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import { decodeText, encodeValue, type JsonValue } from "../state/codec.ts";
+import { decodeText, encodeValue, type JsonValue } from "../state/values/codec.ts";
 import { projectFields } from "./fields.ts";
 import type { StoreHit, StoreItem } from "./items.ts";
 import { readableId } from "./namespaces.ts";

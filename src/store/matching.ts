@@ -1,4 +1,4 @@
-import type { JsonValue } from "../state/codec.ts";
+import type { JsonValue } from "../state/values/codec.ts";
 import type { Condition, FieldPath, Scalar } from "./conditions.ts";
 import { safeText } from "./fields.ts";
 import { compareText } from "./namespaces.ts";

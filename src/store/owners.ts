@@ -1,4 +1,4 @@
-import { subjectsIn } from "../state/subjects.ts";
+import { subjectsIn } from "../state/people/subjects.ts";
 import type { Namespace } from "./store-driver.ts";
 
 /** Behind one of these segments of a namespace stands a person's id: so user data and memories lie. */

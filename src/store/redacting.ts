@@ -1,5 +1,5 @@
-import { decodeText, encodeText } from "../state/codec.ts";
 import { type Redactor, redactJson, redactText } from "../state/secrets.ts";
+import { decodeText, encodeText } from "../state/values/codec.ts";
 import type { IndexedText, PutEntry } from "./items.ts";
 
 /** A put as the redactor leaves it: what is indexed and embedded is made from that, and knows no more. */

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../state/codec.ts";
+import type { JsonValue } from "../state/values/codec.ts";
 import type { Condition, FieldPath } from "./conditions.ts";
 import { type FieldReader, fieldReader, type ItemFields, predicate } from "./matching.ts";
 import { TopHits } from "./top-hits.ts";

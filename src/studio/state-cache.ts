@@ -1,7 +1,7 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
-import { openHeader, type RecordHeader } from "../checkpoint/record.ts";
-import type { LogEntry } from "../checkpoint/thread-log.ts";
+import type { LogEntry } from "../checkpoint/log/thread-log.ts";
+import { openHeader, type RecordHeader } from "../checkpoint/record/record.ts";
 import { StateError } from "../errors.ts";
 import { Recent } from "../internal/recent.ts";
 import type { AgentState } from "../state/agent-state.ts";

@@ -1,9 +1,9 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
-import { isReadable } from "../checkpoint/listed-threads.ts";
-import { openHeader } from "../checkpoint/record.ts";
-import { metadataOf } from "../checkpoint/summary.ts";
-import { isGraphs } from "../checkpoint/thread-kind.ts";
-import type { ListedThread, ThreadEntry, UnreadableThread } from "../checkpoint/thread-log.ts";
+import { metadataOf } from "../checkpoint/find/summary.ts";
+import { isReadable } from "../checkpoint/log/listed-threads.ts";
+import type { ListedThread, ThreadEntry, UnreadableThread } from "../checkpoint/log/thread-log.ts";
+import { openHeader } from "../checkpoint/record/record.ts";
+import { isGraphs } from "../checkpoint/record/thread-kind.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { cutAt } from "./answers/cut.ts";

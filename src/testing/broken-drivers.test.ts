@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert/strict";
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../backends/memory/log.ts";
-import type { ThreadLog } from "../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { DeferredIndexLog } from "./broken-drivers/deferred-index-log.ts";
 import { DRIVER_FAULTS } from "./broken-drivers/every-fault.ts";
 import type { DriverFault } from "./broken-drivers/fault.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { uncheckedHead } from "../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
-import type { Lease } from "../checkpoint/lease.ts";
+import type { Lease } from "../checkpoint/lease/lease.ts";
 import { StateError } from "../errors.ts";
 import { and, conversation, historyOf, loaded, textsOf } from "./checkpointer-cases/conversations.ts";
 import { checkpointerSuite } from "./checkpointer-cases/suite.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LogCapabilities, ThreadLog } from "../checkpoint/thread-log.ts";
+import type { LogCapabilities, ThreadLog } from "../checkpoint/log/thread-log.ts";
 import type { ErrorCode } from "../errors.ts";
 
 /** One call of a driver. */

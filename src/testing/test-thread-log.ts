@@ -1,4 +1,4 @@
-import type { ThreadLog } from "../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { type ConformanceOptions, registerSuite } from "./register-suite.ts";
 import { threadLogSuite } from "./thread-log-cases/suite.ts";
 

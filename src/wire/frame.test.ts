@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AppendRequest, LogRecord } from "../checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord } from "../checkpoint/log/thread-log.ts";
 import { placeAt } from "../testing/thread-log-cases/sample-records.ts";
 import { MalformedMessage } from "./fields.ts";
 import { decodeAppend, decodeChain, encodeAppend, encodeChain } from "./messages.ts";

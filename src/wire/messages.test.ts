@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LogChain, LogRecord } from "../checkpoint/thread-log.ts";
+import type { LogChain, LogRecord } from "../checkpoint/log/thread-log.ts";
 import { recordAt } from "../testing/thread-log-cases/sample-records.ts";
 import { encodeFrame } from "./frame.ts";
 import { decodeChain, encodeChain } from "./messages.ts";

@@ -1,4 +1,4 @@
-import { isReadable } from "../checkpoint/listed-threads.ts";
+import { isReadable } from "../checkpoint/log/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -13,7 +13,7 @@ import type {
   SearchOrder,
   ThreadTail,
   UnreadableThread,
-} from "../checkpoint/thread-log.ts";
+} from "../checkpoint/log/thread-log.ts";
 import type { Durability } from "../driver/durability.ts";
 import { Fields, isCount } from "./fields.ts";
 import { type BodyReader, decodeFrame, encodeFrame } from "./frame.ts";

@@ -1,4 +1,4 @@
-import type { KnownPlace } from "../checkpoint/thread-log.ts";
+import type { KnownPlace } from "../checkpoint/log/thread-log.ts";
 
 /**
  * Ids in URLs and headers. A thread id never stands in a path as it is: `..`,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import type { AppendOutcome, AppendRequest, LogChain, ThreadTail } from "../../src/checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest, LogChain, ThreadTail } from "../../src/checkpoint/log/thread-log.ts";
 
 /** A storage that takes its time. */
 export class SlowLog extends MemoryLog {

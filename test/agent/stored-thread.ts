@@ -1,7 +1,7 @@
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
-import { liveLeases } from "../../src/checkpoint/lease-holder.ts";
+import { liveLeases } from "../../src/checkpoint/lease/lease-holder.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";
 import type { ToolExecution } from "../../src/state/state-fields.ts";

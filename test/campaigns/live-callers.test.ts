@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { gatherOften } from "../crash/live-callers.ts";
 import { seededRandom } from "../processes/seeded-random.ts";
 import { openSharedLog, sharedOnDisk, sharedOnServer } from "../processes/shared-storage.ts";

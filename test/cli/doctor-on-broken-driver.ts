@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import { casesOf } from "../../src/cli/doctor/proving.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import type { DriverFault } from "../../src/testing/broken-drivers/fault.ts";

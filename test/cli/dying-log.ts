@@ -1,4 +1,4 @@
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 
 /** Counts the calls that a command makes of its stores, and dies at one of them. */
 export class Death {

@@ -2,9 +2,9 @@ import { vi } from "vitest";
 import { BACKENDS } from "../../src/backends/registry.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
-import { isReadable } from "../../src/checkpoint/listed-threads.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 
 /** Makes every SQLite URL this log, which stays open when a command closes what it opened. Undone by `vi.restoreAllMocks()`. */
 export function standIn(log: ThreadLog): void {

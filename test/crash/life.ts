@@ -1,7 +1,7 @@
 import { CoreAgent } from "../../src/agent/agent.ts";
 import type { RunResult } from "../../src/agent/events.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { StateError } from "../../src/errors.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";

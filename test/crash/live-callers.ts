@@ -4,7 +4,7 @@ import { CoreAgent } from "../../src/agent/agent.ts";
 import { repairHistory } from "../../src/agent/repair-history.ts";
 import { type ToolEffect, tool } from "../../src/agent/tool.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { StateError } from "../../src/errors.ts";
 import { type Model, type ModelRequest, NO_USAGE } from "../../src/models/model.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";

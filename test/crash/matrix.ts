@@ -1,5 +1,5 @@
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import type { SeededRandom } from "../processes/seeded-random.ts";
 import { type Acknowledgements, answering } from "./acknowledgements.ts";

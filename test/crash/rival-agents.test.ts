@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repairHistory } from "../../src/agent/repair-history.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { openHeader } from "../../src/checkpoint/record.ts";
+import { openHeader } from "../../src/checkpoint/record/record.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { agentOf } from "../agent/agent-of.ts";

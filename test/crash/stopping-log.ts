@@ -1,4 +1,4 @@
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import type { AwaitPoint } from "./fuse.ts";
 
 type Storing = <T>(work: () => Promise<T>) => Promise<T>;

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { FileLog } from "../../src/backends/file/log.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import {
   placeAt,
   type RequestFields,

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { threadDirectoryName } from "../../src/backends/file/layout.ts";
 import { FileLog } from "../../src/backends/file/log.ts";
-import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
+import type { LogRecord } from "../../src/checkpoint/log/thread-log.ts";
 import { requestFor, recordAt as sampleAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 
 /** With a body that is JSON, as that of a checkpoint is. */

@@ -6,7 +6,7 @@ import { opensearchCheckpointer } from "../../src/backends/opensearch/index.ts";
 import { redisCheckpointer } from "../../src/backends/redis/index.ts";
 import { s3BucketCheckpointer } from "../../src/backends/s3/index.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/log/thread-log.ts";
 import { markAt, placeAt, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
 import { LOCAL_BACKENDS } from "../local-backends.ts";

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { copyGraphThreads, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
 import { failureOf } from "../failure-of.ts";
 import { localPlace } from "../saver/saver-places.ts";

@@ -8,8 +8,8 @@ import {
   toLangGraphSaver,
 } from "../../src/adapters/langgraph/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import { isReadable } from "../../src/checkpoint/listed-threads.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { CheckpointSaver } from "../../src/saver/checkpoint-saver.ts";
 
 const META = { source: "loop" as const, step: 0, parents: {} };

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { OciLog } from "../../src/backends/oci/log.ts";
-import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
+import type { LogRecord } from "../../src/checkpoint/log/thread-log.ts";
 import { placeAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { logOptions, type TestPlace } from "./test-bucket.ts";
 

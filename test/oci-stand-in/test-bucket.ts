@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { OCIBucketBackend, type OCIBucketOptions } from "../../src/backends/oci/index.ts";
 import { OciLog, type OciLogOptions } from "../../src/backends/oci/log.ts";
-import { isReadable } from "../../src/checkpoint/listed-threads.ts";
+import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import type { WiredStorage } from "../network/wire-cuts.ts";
 import { OciStandIn, type StandInOptions } from "./stand-in.ts";
 

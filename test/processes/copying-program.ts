@@ -9,7 +9,7 @@
 import { BACKENDS, type BackendModule } from "../../src/backends/registry.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../src/checkpoint/context.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { holdfast } from "../cli/fake-world.ts";
 import { smallRecords } from "../small-records-log.ts";
 import { listen, say } from "./speaking.ts";

@@ -7,7 +7,7 @@ import { SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { openDatabase } from "../../src/backends/sqlite/open-file.ts";
 import { sqliteLogOptions } from "../../src/backends/sqlite/options.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 
 /** The backends that several processes of one machine share through a directory. */
 export const DISK_BACKENDS = ["file", "sqlite"] as const;

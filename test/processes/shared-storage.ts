@@ -13,7 +13,7 @@ import { RedisLog } from "../../src/backends/redis/log.ts";
 import { SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { sqliteLogOptions as sqliteOptions } from "../../src/backends/sqlite/options.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import type { DISK_BACKENDS } from "./disk-backends.ts";
 
 /** A storage that several processes share. Each opens it with the URL, as a user would. */

@@ -1,4 +1,4 @@
-import type { LogCapabilities, ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { LogCapabilities, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/log/thread-log.ts";
 import { StateError } from "../../src/errors.ts";
 import { type CheckpointSaver, saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { failureOf } from "../failure-of.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/log/thread-log.ts";
 import { CheckpointSaver } from "../../src/saver/checkpoint-saver.ts";
 
 const MESSAGE_BYTES = 1000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Pool } from "../../src/saver/pool.ts";
-import { type ForeignReader, Unpacker } from "../../src/saver/unpacking.ts";
+import { Pool } from "../../src/saver/values/pool.ts";
+import { type ForeignReader, Unpacker } from "../../src/saver/values/unpacking.ts";
 import { failureOf } from "../failure-of.ts";
 
 const list = (node: number): string => `\u0001${node}\u0001`;

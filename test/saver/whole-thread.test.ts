@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../src/checkpoint/context.ts";
-import type { LogChain } from "../../src/checkpoint/thread-log.ts";
+import type { LogChain } from "../../src/checkpoint/log/thread-log.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { everyRecord } from "../../src/saver/whole-thread.ts";
+import { everyRecord } from "../../src/saver/history/whole-thread.ts";
 
 /** Every page is of another life of the thread, as if somebody deleted and made it between any two. */
 class RestlessLog extends MemoryLog {

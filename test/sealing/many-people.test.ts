@@ -6,7 +6,7 @@ import type { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, userMessage } from "../../src/state/message.ts";
-import { attributed, ofNobody } from "../../src/state/subjects.ts";
+import { attributed, ofNobody } from "../../src/state/people/subjects.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { KEY } from "../session/people.ts";
 import { sampleKeyring } from "./sample-keyring.ts";

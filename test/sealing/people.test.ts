@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { isReadable } from "../../src/checkpoint/listed-threads.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
-import type { LogChain, ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
+import type { LogChain, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
-import { attributed } from "../../src/state/subjects.ts";
+import { attributed } from "../../src/state/people/subjects.ts";
 import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
-import type { LogRecord, ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
+import type { LogRecord, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";

@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
+import type { LogRecord } from "../../src/checkpoint/log/thread-log.ts";
 import { isBodyPart } from "../../src/sealing/header-content.ts";
 import type { Keyring } from "../../src/sealing/keyring.ts";
 import { peekItem } from "../../src/sealing/sealed-item.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import type { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
-import { attributed } from "../../src/state/subjects.ts";
+import { attributed } from "../../src/state/people/subjects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { accessOf } from "../../src/store/store-access.ts";
 import { sampleKeyring } from "./sample-keyring.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import { beginningOf } from "../../src/checkpoint/append-rules.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
-import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { beginningOf } from "../../src/checkpoint/log/append-rules.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
+import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { StateError } from "../../src/errors.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";

@@ -6,7 +6,7 @@ import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { faultInReceipts } from "../../src/session/receipts.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { ERASED } from "../../src/state/subjects.ts";
+import { ERASED } from "../../src/state/people/subjects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { openCheckpointer } from "../../src/backends/open.ts";
-import { StorageBackendAdapter } from "../../src/checkpoint/storage-adapter/adapter.ts";
+import { StorageBackendAdapter } from "../../src/checkpoint/dict/adapter.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";

@@ -13,7 +13,7 @@ import { heuristicExtractor } from "../../src/memory/heuristic-extractor.ts";
 import { type ErasureReceipt, faultInReceipts } from "../../src/session/receipts.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
-import { attributed, ERASED, ofNobody } from "../../src/state/subjects.ts";
+import { attributed, ERASED, ofNobody } from "../../src/state/people/subjects.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { Agent } from "../../src/wiring/agent.ts";

@@ -1,15 +1,15 @@
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
-import { isReadable } from "../../src/checkpoint/listed-threads.ts";
+import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
-import { encodeValue } from "../../src/state/codec.ts";
-import { emptied, type Rule, text } from "../../src/state/field-rule.ts";
 import { assistantMessage, toolMessage } from "../../src/state/message.ts";
-import { STATE_RULES, STORED_RULES } from "../../src/state/personal-fields.ts";
+import { emptied, type Rule, text } from "../../src/state/people/field-rule.ts";
+import { STATE_RULES, STORED_RULES } from "../../src/state/people/personal-fields.ts";
+import { attributed } from "../../src/state/people/subjects.ts";
 import { EMPTY_FIELDS, type StateFields, type ToolExecution } from "../../src/state/state-fields.ts";
-import { attributed } from "../../src/state/subjects.ts";
+import { encodeValue } from "../../src/state/values/codec.ts";
 import type { BaseStore } from "../../src/store/base-store.ts";
 
 /** A word of its own for every place that something is written to, so that each can be missed by itself. */

@@ -10,8 +10,8 @@ import { openCheckpointer } from "../../src/backends/open.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/new-checkpoint-id.ts";
-import { attributed, ERASED, ofNobody } from "../../src/state/subjects.ts";
+import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { attributed, ERASED, ofNobody } from "../../src/state/people/subjects.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { KEY, readableTexts } from "./people.ts";
 

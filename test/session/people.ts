@@ -3,10 +3,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BaseCheckpointer } from "../../src/checkpoint/base-checkpointer.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
-import { attributed } from "../../src/state/subjects.ts";
+import { attributed } from "../../src/state/people/subjects.ts";
 import type { BaseStore } from "../../src/store/base-store.ts";
 import { AgentSession } from "../../src/wiring/agent-session.ts";
 

@@ -9,7 +9,7 @@ import { contextOf } from "../../src/checkpoint/context.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { attributed } from "../../src/state/subjects.ts";
+import { attributed } from "../../src/state/people/subjects.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { KEY } from "./people.ts";
 

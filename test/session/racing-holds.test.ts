@@ -6,7 +6,7 @@ import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { sampleKeyring } from "../sealing/sample-keyring.ts";
 import { describeWithService } from "../services/with-service.ts";

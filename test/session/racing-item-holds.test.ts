@@ -8,7 +8,7 @@ import { postgresqlStore } from "../../src/backends/postgres/index.ts";
 import { sqliteStore } from "../../src/backends/sqlite/index.ts";
 import { StateError } from "../../src/errors.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
-import { attributed } from "../../src/state/subjects.ts";
+import { attributed } from "../../src/state/people/subjects.ts";
 import type { BaseStore } from "../../src/store/base-store.ts";
 import { Store } from "../../src/store/store.ts";
 import { accessOf } from "../../src/store/store-access.ts";

@@ -8,7 +8,7 @@ import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
 import { postgresqlStore } from "../../src/backends/postgres/index.ts";
 import { sqliteStore } from "../../src/backends/sqlite/index.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
+import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import { StateError } from "../../src/errors.ts";
 import { environmentKeys, newOuterKey } from "../../src/sealing/key-provider.ts";
 import { Keyring } from "../../src/sealing/keyring.ts";

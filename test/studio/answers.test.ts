@@ -5,7 +5,7 @@ import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
+import type { LogRecord } from "../../src/checkpoint/log/thread-log.ts";
 import { caseLines } from "../../src/cli/doctor/in-studio.ts";
 import { AgentState, assistantMessage, InMemoryStore, userMessage } from "../../src/index.ts";
 import { CorePersonalData } from "../../src/session/personal-data.ts";

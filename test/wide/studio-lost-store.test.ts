@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import { isReadable } from "../../src/checkpoint/listed-threads.ts";
+import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import { Checkpointer } from "../../src/index.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
 import { type OpenedStudio, openStudio } from "../studio/opened-studio.ts";

@@ -1,6 +1,6 @@
 import type { ChannelVersions } from "@langchain/langgraph-checkpoint";
-import type { Reconcile } from "../../saver/operations.ts";
-import { partKey, partPath } from "../../saver/parts.ts";
+import type { Reconcile } from "../../saver/thread/operations.ts";
+import { partKey, partPath } from "../../saver/values/parts.ts";
 
 export const valueKey = (channel: string): string => partKey(["channel_values", channel]);
 export const versionKey = (channel: string): string => partKey(["channel_versions", channel]);

@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { FOREIGN_TAGS } from "../../saver/foreign-tags.ts";
-import { LateText, type Packed, packedList } from "../../saver/packed.ts";
-import type { ForeignReader } from "../../saver/unpacking.ts";
+import { FOREIGN_TAGS } from "../../saver/values/foreign-tags.ts";
+import { LateText, type Packed, packedList } from "../../saver/values/packed.ts";
+import type { ForeignReader } from "../../saver/values/unpacking.ts";
 
 /**
  * Values through a serialiser of the user's, one that encrypts for instance:

@@ -1,9 +1,9 @@
 import type { DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
-import type { GraphThreads } from "../../saver/graph-threads.ts";
-import type { FoundCheckpoint } from "../../saver/reading.ts";
-import { foundIn } from "../../saver/reading.ts";
-import { type ForeignReader, Unpacker } from "../../saver/unpacking.ts";
-import { inWriteOrder } from "../../saver/write-rules.ts";
+import type { GraphThreads } from "../../saver/thread/graph-threads.ts";
+import type { FoundCheckpoint } from "../../saver/thread/reading.ts";
+import { foundIn } from "../../saver/thread/reading.ts";
+import { inWriteOrder } from "../../saver/thread/write-rules.ts";
+import { type ForeignReader, Unpacker } from "../../saver/values/unpacking.ts";
 import { valueKey } from "./channels.ts";
 
 type PendingWrite = [taskId: string, channel: string, value: unknown];

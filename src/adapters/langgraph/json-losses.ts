@@ -1,6 +1,6 @@
 import { types } from "node:util";
-import { describeInstance, MAX_DEPTH, refusal, tooNested } from "../../state/immutable.ts";
-import type { Place } from "../../state/path.ts";
+import { describeInstance, MAX_DEPTH, refusal, tooNested } from "../../state/values/immutable.ts";
+import type { Place } from "../../state/values/path.ts";
 
 /**
  * LangGraph's serialiser is JSON with a few additions. What it would change or

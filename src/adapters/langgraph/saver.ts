@@ -12,25 +12,25 @@ import {
   type SerializerProtocol,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
-import { redactedMetadata } from "../../checkpoint/metadata.ts";
+import { redactedMetadata } from "../../checkpoint/record/metadata.ts";
 import { assertCheckpointId, assertCheckpointNs, assertTaskId, assertThreadId } from "../../driver/ids.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { invalid } from "../../driver/options.ts";
 import { type CheckpointSaver, graphThreadsOf } from "../../saver/checkpoint-saver.ts";
-import { graphThreadsIn } from "../../saver/graph-kind.ts";
-import type { GraphThreads } from "../../saver/graph-threads.ts";
-import { ListReader, listThread } from "../../saver/listing.ts";
-import type { Packed } from "../../saver/packed.ts";
-import { packValue } from "../../saver/packing.ts";
-import { packParts } from "../../saver/parts.ts";
-import { openCheckpoint } from "../../saver/reading.ts";
+import { ListReader, listThread } from "../../saver/history/listing.ts";
 import type { SavedCheckpoint } from "../../saver/saver.ts";
-import { Shadows } from "../../saver/shadows.ts";
-import type { ForeignReader } from "../../saver/unpacking.ts";
-import { replacesEarlier, writeIndex } from "../../saver/write-rules.ts";
-import type { Place } from "../../state/path.ts";
+import { graphThreadsIn } from "../../saver/thread/graph-kind.ts";
+import type { GraphThreads } from "../../saver/thread/graph-threads.ts";
+import { openCheckpoint } from "../../saver/thread/reading.ts";
+import { replacesEarlier, writeIndex } from "../../saver/thread/write-rules.ts";
+import type { Packed } from "../../saver/values/packed.ts";
+import { packValue } from "../../saver/values/packing.ts";
+import { packParts } from "../../saver/values/parts.ts";
+import { Shadows } from "../../saver/values/shadows.ts";
+import type { ForeignReader } from "../../saver/values/unpacking.ts";
+import { warnOfUnnamedPerson } from "../../state/people/unnamed-person.ts";
 import type { Redactor } from "../../state/secrets.ts";
-import { warnOfUnnamedPerson } from "../../state/unnamed-person.ts";
+import type { Place } from "../../state/values/path.ts";
 import { channelRules, valueKey } from "./channels.ts";
 import { CustomValueReader, CustomValues } from "./custom-serde.ts";
 import { deltaHistory } from "./delta-history.ts";

@@ -1,13 +1,13 @@
 import { types } from "node:util";
 import { load } from "@langchain/core/load";
 import { DeltaSnapshot, isDeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { FOREIGN_TAGS } from "../../saver/foreign-tags.ts";
-import { LateText, type Packed, Packer } from "../../saver/packed.ts";
-import { type ForeignValues, type PackPart, tagged } from "../../saver/packing.ts";
-import type { ForeignReader } from "../../saver/unpacking.ts";
-import { refusal } from "../../state/immutable.ts";
-import type { Place } from "../../state/path.ts";
+import { FOREIGN_TAGS } from "../../saver/values/foreign-tags.ts";
+import { LateText, type Packed, Packer } from "../../saver/values/packed.ts";
+import { type ForeignValues, type PackPart, tagged } from "../../saver/values/packing.ts";
+import type { ForeignReader } from "../../saver/values/unpacking.ts";
 import { type Redactor, redactText } from "../../state/secrets.ts";
+import { refusal } from "../../state/values/immutable.ts";
+import type { Place } from "../../state/values/path.ts";
 import { assertKeptByJson } from "./json-losses.ts";
 
 /**

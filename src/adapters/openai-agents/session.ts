@@ -1,12 +1,12 @@
 import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
-import { mayBeThereAlready } from "../../checkpoint/written.ts";
+import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
 import { StateError } from "../../errors.ts";
 import { nodeCrypto } from "../../internal/node-crypto.ts";
 import { AgentState } from "../../state/agent-state.ts";
-import { canonicalJson } from "../../state/canonical-json.ts";
-import { isPlainObject } from "../../state/immutable.ts";
 import type { Message } from "../../state/message.ts";
+import { canonicalJson } from "../../state/values/canonical-json.ts";
+import { isPlainObject } from "../../state/values/immutable.ts";
 import { type AgentsItem, itemOf, messageOf } from "./items.ts";
 
 /** A change that the SDK may ask for again after a failure: with the same `operationId` it is made once. */

@@ -1,4 +1,4 @@
-import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import type { LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
 import type { NamedPlace, Snapshot } from "./snapshot.ts";

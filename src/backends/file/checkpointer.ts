@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { StoredEntry, StoredRecord } from "./record-file.ts";
 
 /** Covers everything that a listing uses, and the thread that the file belongs to. */

@@ -3,8 +3,8 @@ import { copyFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
-import type { ListedThread } from "../../checkpoint/thread-log.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
+import type { ListedThread } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { FileCheckpointer } from "./index.ts";

@@ -1,6 +1,6 @@
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { ignoreIfGone } from "./classify.ts";
 import { replaceAt, syncDirectory } from "./durable-write.ts";

@@ -1,4 +1,4 @@
-import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
+import type { DriverFacts } from "../../checkpoint/log/deferred-log.ts";
 import type { Access } from "../../driver/access.ts";
 
 export const FACTS: DriverFacts = {

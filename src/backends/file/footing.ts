@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { isExpected, placeOfTail, replacedNothing } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, KnownPlace, LogEntry } from "../../checkpoint/thread-log.ts";
+import { isExpected, placeOfTail, replacedNothing } from "../../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, KnownPlace, LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { isGone } from "./classify.ts";

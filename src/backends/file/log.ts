@@ -1,5 +1,5 @@
-import { assertAppend } from "../../checkpoint/append-rules.ts";
-import { firstUnknown } from "../../checkpoint/record-range.ts";
+import { assertAppend } from "../../checkpoint/log/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/log/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -11,7 +11,7 @@ import type {
   LogPage,
   LogRecord,
   ThreadLog,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import type { Access } from "../../driver/access.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";

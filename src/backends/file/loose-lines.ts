@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { type LogPlace, recordPath } from "./layout.ts";
 import { type RawLines, rawLines } from "./segment-file.ts";

@@ -1,5 +1,5 @@
-import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/record-range.ts";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/log/record-range.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import type { Range } from "./layout.ts";
 import { withoutBody } from "./record-fields.ts";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { damagedRecord } from "./damage.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { KnownPlace, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 import { createMarkAt } from "./durable-write.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { recordAt, requestFor, seqsOf, ThreadOnDisk } from "../../../test/file/thread-on-disk.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 
 let directory: string;

@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { damagedRecord, foreignRecord } from "./damage.ts";
 import { bodyField, type Document, entryFields, entryFrom, recordFrom } from "./record-fields.ts";
 

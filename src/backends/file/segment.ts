@@ -1,4 +1,4 @@
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { damagedRecord, foreignRecord } from "./damage.ts";
 import { type LogPlace, locationOf, type Range, segmentPath, threadDirectoryName } from "./layout.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { recordAt, requestFor, seqsOf, ThreadOnDisk } from "../../../test/file/thread-on-disk.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { FileCheckpointer } from "./index.ts";
 import { segmentFileName } from "./layout.ts";

@@ -16,7 +16,7 @@ import {
   testTwoAtOnce,
   unfinishedEdits,
 } from "../../../test/file/interrupted-acts.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { placeAt, type RequestFields, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 
 vi.mock("node:fs/promises", async (original) => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { recordAt, requestFor, seqsOf, ThreadOnDisk } from "../../../test/file/thread-on-disk.ts";
-import type { AppendRequest, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { placeAt } from "../../testing/thread-log-cases/sample-records.ts";
 
 let thread: ThreadOnDisk;

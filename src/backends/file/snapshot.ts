@@ -1,7 +1,7 @@
 import { readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { namesOf } from "../../checkpoint/append-rules.ts";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { namesOf } from "../../checkpoint/log/append-rules.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { isGone } from "./classify.ts";

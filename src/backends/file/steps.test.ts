@@ -19,7 +19,7 @@ import {
   unfinishedEdits,
 } from "../../../test/file/interrupted-acts.ts";
 import { actors } from "../../../test/file/stepwise.ts";
-import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import type { LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { type RequestFields, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { FileLog } from "./log.ts";

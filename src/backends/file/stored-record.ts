@@ -1,4 +1,4 @@
-import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import type { LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { foreignRecord } from "./damage.ts";
 import { type LogPlace, locationOf, recordPath, threadDirectoryName } from "./layout.ts";
 import { readBeginning, readWholeFile } from "./read-file.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { actors } from "../../../test/file/stepwise.ts";
 import { recordAt, requestFor } from "../../../test/file/thread-on-disk.ts";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import { FileLog } from "./log.ts";
 
 vi.mock("node:fs/promises", async (original) => {

@@ -1,5 +1,5 @@
-import { unreadableThread } from "../../checkpoint/listed-threads.ts";
-import type { ListedThread, LogPage } from "../../checkpoint/thread-log.ts";
+import { unreadableThread } from "../../checkpoint/log/listed-threads.ts";
+import type { ListedThread, LogPage } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { ownerOf } from "./directory-owner.ts";

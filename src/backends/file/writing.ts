@@ -1,5 +1,5 @@
-import { isSamePlace, placeOfTail } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
+import { isSamePlace, placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, AppendRequest } from "../../checkpoint/log/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
 import { isGone } from "./classify.ts";

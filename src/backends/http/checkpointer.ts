@@ -1,6 +1,6 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CONNECTION_OPTIONS, connectionOf, type HTTPConnectionOptions } from "./connect.ts";
 import { FACTS } from "./facts.ts";

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { assertAppend } from "../../checkpoint/log/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -12,7 +12,7 @@ import type {
   SearchRange,
   ThreadLog,
   ThreadTail,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import {

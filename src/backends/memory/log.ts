@@ -1,5 +1,5 @@
-import { assertAppend, carries, isExpected, recordsIn, replacedNothing } from "../../checkpoint/append-rules.ts";
-import { firstUnknown, newestWithin } from "../../checkpoint/record-range.ts";
+import { assertAppend, carries, isExpected, recordsIn, replacedNothing } from "../../checkpoint/log/append-rules.ts";
+import { firstUnknown, newestWithin } from "../../checkpoint/log/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -12,7 +12,7 @@ import type {
   ThreadEntry,
   ThreadLog,
   ThreadTail,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { FACTS } from "./facts.ts";

@@ -1,6 +1,6 @@
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { JsonValue } from "../../state/codec.ts";
+import type { JsonValue } from "../../state/values/codec.ts";
 import { countWords, type WordCounts } from "../../store/bm25.ts";
 import { fieldReader, type ItemFields, predicate } from "../../store/matching.ts";
 import { compareText, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";

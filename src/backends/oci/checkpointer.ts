@@ -2,7 +2,7 @@ import { bucketFacts } from "../../checkpoint/bucket-log/facts.ts";
 import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointerOptions, contextOf } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";

@@ -1,5 +1,5 @@
-import { isExpected, recordsIn } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { isExpected, recordsIn } from "../../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";
 import { finish, isFinished } from "./finishing.ts";

@@ -2,7 +2,7 @@ import { afterAll, test } from "vitest";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { httpUrl, ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
+import { ReadOnlyLog } from "../../checkpoint/log/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import { OpenSearchLog } from "./log.ts";

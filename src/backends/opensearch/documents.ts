@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { namesOf } from "../../checkpoint/append-rules.ts";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { namesOf } from "../../checkpoint/log/append-rules.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type ThreadName, threadName } from "./layout.ts";
 import { tagsOf } from "./metadata.ts";

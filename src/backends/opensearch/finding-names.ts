@@ -1,5 +1,5 @@
-import { carries } from "../../checkpoint/append-rules.ts";
-import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import { carries } from "../../checkpoint/log/append-rules.ts";
+import type { LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { entryOf } from "./documents.ts";
 import { type Located, OVERTAKEN, ThreadReader } from "./reading.ts";
 import type { Requests } from "./requests.ts";

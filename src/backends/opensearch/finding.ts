@@ -1,6 +1,6 @@
-import { listedThread } from "../../checkpoint/listed-threads.ts";
-import { storedMember } from "../../checkpoint/metadata.ts";
-import type { FoundRecords, ListedThread, LogEntry, LogPage, SearchHit } from "../../checkpoint/thread-log.ts";
+import { listedThread } from "../../checkpoint/log/listed-threads.ts";
+import type { FoundRecords, ListedThread, LogEntry, LogPage, SearchHit } from "../../checkpoint/log/thread-log.ts";
+import { storedMember } from "../../checkpoint/record/metadata.ts";
 import { statusOf } from "./classify.ts";
 import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
 import { assertStillOurs } from "./index-mark.ts";

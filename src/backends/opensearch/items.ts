@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { goneSource, headSource, type Leftover, type Place, recordSource, STUB, type Thread } from "./documents.ts";
 import { recordId } from "./layout.ts";
 import type { BulkItem, Revision } from "./requests.ts";

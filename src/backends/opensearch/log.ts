@@ -1,6 +1,6 @@
-import { assertAppend } from "../../checkpoint/append-rules.ts";
-import { firstUnknown } from "../../checkpoint/record-range.ts";
-import { assertNoPlace } from "../../checkpoint/search-place.ts";
+import { assertNoPlace } from "../../checkpoint/find/search-place.ts";
+import { assertAppend } from "../../checkpoint/log/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/log/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -13,7 +13,7 @@ import type {
   LogPage,
   SearchRange,
   ThreadLog,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { ErrorCode } from "../../errors.ts";

@@ -1,5 +1,5 @@
-import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/record-range.ts";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/log/record-range.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { type Leftover, type Thread, toLeftovers, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";

@@ -1,5 +1,5 @@
-import { isExpected } from "../../checkpoint/append-rules.ts";
-import type { KnownPlace } from "../../checkpoint/thread-log.ts";
+import { isExpected } from "../../checkpoint/log/append-rules.ts";
+import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
 import { toLeftovers } from "./documents.ts";
 import { finishRemoval } from "./finishing.ts";
 import { commitGone } from "./items.ts";

@@ -1,5 +1,5 @@
-import { recordsIn } from "../../checkpoint/append-rules.ts";
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import { recordsIn } from "../../checkpoint/log/append-rules.ts";
+import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { type AppendShape, appendBlock } from "./append-block.ts";
 import { type Binds, number, OUT_NUMBER, text } from "./binds.ts";
 import type { TableNames } from "./layout.ts";

@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { type Binds, number, OUT_NUMBER, text } from "./binds.ts";
 import { isOra } from "./classify.ts";
 import { type Row, text as textIn, toRecord } from "./rows.ts";

@@ -1,7 +1,7 @@
 import { afterAll, test } from "vitest";
 import { describeWithOracle } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
+import { ReadOnlyLog } from "../../checkpoint/log/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { oracleLogOptions } from "./checkpointer.ts";
 import { OracleLog } from "./log.ts";

@@ -1,4 +1,4 @@
-import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
+import type { DriverFacts } from "../../checkpoint/log/deferred-log.ts";
 
 export const DEFAULT_TABLE_NAME = "HOLDFAST";
 

@@ -1,7 +1,7 @@
-import { listedThread } from "../../checkpoint/listed-threads.ts";
-import { storedMember } from "../../checkpoint/metadata.ts";
-import { assertNoPlace } from "../../checkpoint/search-place.ts";
-import type { FoundRecords, ListedThread, LogPage, SearchRange } from "../../checkpoint/thread-log.ts";
+import { assertNoPlace } from "../../checkpoint/find/search-place.ts";
+import { listedThread } from "../../checkpoint/log/listed-threads.ts";
+import type { FoundRecords, ListedThread, LogPage, SearchRange } from "../../checkpoint/log/thread-log.ts";
+import { storedMember } from "../../checkpoint/record/metadata.ts";
 import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { type Binds, number, text } from "./binds.ts";

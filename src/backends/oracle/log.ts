@@ -1,5 +1,5 @@
-import { assertAppend, replacedNothing } from "../../checkpoint/append-rules.ts";
-import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
+import { assertAppend, replacedNothing } from "../../checkpoint/log/append-rules.ts";
+import { MOST_BYTES_READ } from "../../checkpoint/log/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -11,7 +11,7 @@ import type {
   LogPage,
   ThreadLog,
   ThreadTail,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";

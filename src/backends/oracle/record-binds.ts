@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { type Binds, bytes, number, text } from "./binds.ts";
 import { LONG_BODY, LONG_TEXT, SHORT_BODY_BYTES, SHORT_TEXT_BYTES } from "./layout.ts";
 import { isUnindexable } from "./metadata.ts";

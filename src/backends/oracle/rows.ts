@@ -1,4 +1,4 @@
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 
 /** A row as the client returns it: columns in capitals, LOBs as text or bytes. */

@@ -1,5 +1,5 @@
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CheckpointSaver, type SaverRules } from "../../saver/checkpoint-saver.ts";

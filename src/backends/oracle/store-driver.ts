@@ -2,7 +2,7 @@ import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { JsonValue } from "../../state/codec.ts";
+import type { JsonValue } from "../../state/values/codec.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { projectFields } from "../../store/fields.ts";
 import { matches } from "../../store/matching.ts";

@@ -1,4 +1,4 @@
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { catchUp, type Indexing } from "./catch-up.ts";
 import { type ReadEntries, search } from "./finding.ts";
 import type { TableNames } from "./layout.ts";

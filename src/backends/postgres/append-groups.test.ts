@@ -2,7 +2,7 @@ import { Pool } from "pg";
 import { afterAll, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import type { AppendOutcome, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendOutcome, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";

@@ -1,4 +1,4 @@
-import type { KnownPlace, LogChain, LogEntry, ThreadTail } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogChain, LogEntry, ThreadTail } from "../../checkpoint/log/thread-log.ts";
 import { Groups, type Ways } from "../../driver/groups.ts";
 import { isRefusal } from "./append-groups.ts";
 import type { TextRow } from "./ask.ts";

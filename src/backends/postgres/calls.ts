@@ -1,4 +1,4 @@
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { storedNames, storedWriteId } from "./rows.ts";
 import { storedWords } from "./words.ts";
 

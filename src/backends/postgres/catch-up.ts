@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { TextRow } from "./ask.ts";
 import { indexingValues } from "./calls.ts";
 import { sqlState } from "./classify.ts";

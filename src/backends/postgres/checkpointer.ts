@@ -1,7 +1,7 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/deferred-log.ts";
-import { ranksUpToOf } from "../../checkpoint/search-place.ts";
+import { ranksUpToOf } from "../../checkpoint/find/search-place.ts";
+import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";

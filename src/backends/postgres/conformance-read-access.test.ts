@@ -2,7 +2,7 @@ import { afterAll, test } from "vitest";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
+import { ReadOnlyLog } from "../../checkpoint/log/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";

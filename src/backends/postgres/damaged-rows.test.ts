@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import { put, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";

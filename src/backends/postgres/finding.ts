@@ -1,6 +1,5 @@
-import { listedThread } from "../../checkpoint/listed-threads.ts";
-import { storedMember } from "../../checkpoint/metadata.ts";
-import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
+import { openPlace, placeOf } from "../../checkpoint/find/search-place.ts";
+import { listedThread } from "../../checkpoint/log/listed-threads.ts";
 import type {
   FoundRecords,
   ListedThread,
@@ -8,7 +7,8 @@ import type {
   SearchHit,
   SearchOrder,
   SearchRange,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
+import { storedMember } from "../../checkpoint/record/metadata.ts";
 import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
 import type { TextRow } from "./ask.ts";
 import { indexable } from "./metadata.ts";

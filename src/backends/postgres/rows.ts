@@ -1,4 +1,4 @@
-import type { AppendOutcome, KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendOutcome, KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 

@@ -1,4 +1,4 @@
-import type { AppendRequest } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest } from "../../checkpoint/log/thread-log.ts";
 import type { Ways } from "../../driver/groups.ts";
 import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { describeWithOwnRedis, PATIENT } from "../../../test/redis/fixtures.ts";
 import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { type RequestFields, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { redisLogOptions } from "./checkpointer.ts";
 import { RedisLog } from "./log.ts";

@@ -1,7 +1,7 @@
-import { LONGEST_TTL_MS } from "../../checkpoint/append-rules.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { LONGEST_TTL_MS } from "../../checkpoint/log/append-rules.ts";
+import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";

@@ -3,7 +3,7 @@ import { afterAll, test } from "vitest";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { clearPrefix, freshPrefix, PATIENT } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
+import { ReadOnlyLog } from "../../checkpoint/log/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { redisLogOptions } from "./checkpointer.ts";
 import { RedisLog } from "./log.ts";

@@ -1,4 +1,4 @@
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { listedThread } from "../../checkpoint/listed-threads.ts";
-import type { ListedThread, LogEntry, LogPage } from "../../checkpoint/thread-log.ts";
+import { listedThread } from "../../checkpoint/log/listed-threads.ts";
+import type { ListedThread, LogEntry, LogPage } from "../../checkpoint/log/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { COMPLETE, type KeyNames } from "./layout.ts";
 import { type MendedIndex, mendIndex } from "./mend-index.ts";

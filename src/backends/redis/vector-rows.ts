@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../state/codec.ts";
+import type { JsonValue } from "../../state/values/codec.ts";
 import { type ItemFields, matches } from "../../store/matching.ts";
 import type { Scope, StoredItem } from "../../store/store-driver.ts";
 import type { VectorRow } from "../../store/vector-table.ts";

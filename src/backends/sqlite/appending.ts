@@ -1,5 +1,5 @@
-import { assertAppend, isSamePlace, recordsIn } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
+import { assertAppend, isSamePlace, recordsIn } from "../../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, AppendRequest } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
 import type { Connection } from "./connection.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
+import { ReadOnlyLog } from "../../checkpoint/log/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { SqliteLog } from "./log.ts";
 import { sqliteLogOptions } from "./options.ts";

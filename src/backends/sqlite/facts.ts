@@ -1,4 +1,4 @@
-import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
+import type { DriverFacts } from "../../checkpoint/log/deferred-log.ts";
 import type { SqliteConnection } from "./connect.ts";
 
 /** What is known of the driver before it is loaded: a file's promises do not depend on whether it is open. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { runs } from "../../../test/property-seed.ts";
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { grow, markAt, placeAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import { ROWS_PER_THREAD, rowId, tableNames } from "./layout.ts";

@@ -1,7 +1,7 @@
 /** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
 
-import { isSamePlace } from "../../checkpoint/append-rules.ts";
-import { firstUnknown } from "../../checkpoint/record-range.ts";
+import { isSamePlace } from "../../checkpoint/log/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/log/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -14,7 +14,7 @@ import type {
   LogPage,
   SearchRange,
   ThreadLog,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import { assertAbsent } from "./absence.ts";
 import { Appending } from "./appending.ts";
 import { catchUp } from "./catch-up.ts";

@@ -3,7 +3,7 @@ import { observedDatabase } from "../../../test/observed-database.ts";
 import { seededRandom } from "../../../test/processes/seeded-random.ts";
 import { seed } from "../../../test/property-seed.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { markAt, put, recordAt } from "../../testing/thread-log-cases/sample-records.ts";

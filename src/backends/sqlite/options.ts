@@ -1,4 +1,4 @@
-import { ranksUpToOf } from "../../checkpoint/search-place.ts";
+import { ranksUpToOf } from "../../checkpoint/find/search-place.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { StateError } from "../../errors.ts";
 import { CONNECTION_OPTIONS, connectionOf, SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";

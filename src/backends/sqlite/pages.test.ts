@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observedDatabase } from "../../../test/observed-database.ts";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import { grow, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase, SqliteValue } from "./connect.ts";
 import { SqliteLog } from "./log.ts";

@@ -1,6 +1,6 @@
-import { listedThread } from "../../checkpoint/listed-threads.ts";
-import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
-import type { ListedThread, LogEntry, LogPage, LogRecord } from "../../checkpoint/thread-log.ts";
+import { listedThread } from "../../checkpoint/log/listed-threads.ts";
+import { MOST_BYTES_READ } from "../../checkpoint/log/record-range.ts";
+import type { ListedThread, LogEntry, LogPage, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { hintedSeq } from "../../driver/position-hint.ts";
 import { assertAbsent } from "./absence.ts";
 import { damagedIndex, damagedThread } from "./integrity.ts";

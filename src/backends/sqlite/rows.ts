@@ -1,4 +1,4 @@
-import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { damagedEntry, damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
 import { ROWS_PER_THREAD } from "./layout.ts";
 

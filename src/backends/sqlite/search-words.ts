@@ -1,5 +1,5 @@
-import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
-import type { FoundRecords, SearchHit, SearchOrder, SearchRange } from "../../checkpoint/thread-log.ts";
+import { openPlace, placeOf } from "../../checkpoint/find/search-place.ts";
+import type { FoundRecords, SearchHit, SearchOrder, SearchRange } from "../../checkpoint/log/thread-log.ts";
 import { provenEntry, successorOf, type ThreadHeadRow } from "./read-rows.ts";
 import type { Statements } from "./statements.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../state/codec.ts";
+import type { JsonValue } from "../../state/values/codec.ts";
 import type { ItemFields } from "../../store/matching.ts";
 import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/store-driver.ts";

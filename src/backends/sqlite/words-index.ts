@@ -1,6 +1,6 @@
-import { newMessagesOf } from "../../checkpoint/chain.ts";
-import { wordsOf as wordsOfMessages } from "../../checkpoint/plan-record.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { newMessagesOf } from "../../checkpoint/record/chain.ts";
+import { wordsOf as wordsOfMessages } from "../../checkpoint/record/plan-record.ts";
 import { StateError } from "../../errors.ts";
 import { sumOfThread, sumOfWords } from "./integrity.ts";
 import { rowId } from "./layout.ts";

@@ -1,5 +1,5 @@
-import { recordsIn, replacedNothing } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { recordsIn, replacedNothing } from "../../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { isHintedAt } from "../../driver/position-hint.ts";
 import { isMoved } from "./classify.ts";
 import { damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";

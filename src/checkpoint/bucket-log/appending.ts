@@ -1,6 +1,6 @@
 import { inParallel } from "../../internal/in-parallel.ts";
-import { isExpected } from "../append-rules.ts";
-import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
+import { isExpected } from "../log/append-rules.ts";
+import type { AppendOutcome, AppendRequest } from "../log/thread-log.ts";
 import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { type PlannedAppend, planAppend, planFirst } from "./plan-append.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { logOn, MemoryBucket } from "../../../test/memory-bucket.ts";
 import { placeAt, type RequestFields, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
-import type { AppendRequest, LogRecord, ThreadLog } from "../thread-log.ts";
+import type { AppendRequest, LogRecord, ThreadLog } from "../log/thread-log.ts";
 import type { Condition, FoundObject } from "./object-bucket.ts";
 
 const LARGE = Buffer.alloc(20_000, "x");

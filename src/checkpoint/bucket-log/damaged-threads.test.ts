@@ -5,9 +5,9 @@ import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { put, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { Checkpointer } from "../checkpointer.ts";
-import { isReadable, isUnreadableThread } from "../listed-threads.ts";
-import { PrefixLog } from "../prefix-log.ts";
-import type { ListedThread, UnreadableThread } from "../thread-log.ts";
+import { isReadable, isUnreadableThread } from "../log/listed-threads.ts";
+import { PrefixLog } from "../log/prefix-log.ts";
+import type { ListedThread, UnreadableThread } from "../log/thread-log.ts";
 
 const THREADS = Array.from({ length: 50 }, (_, index) => `thread-${String(index).padStart(2, "0")}`);
 

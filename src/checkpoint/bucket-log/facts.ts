@@ -1,5 +1,5 @@
 import type { Durability } from "../../driver/durability.ts";
-import type { DriverFacts } from "../deferred-log.ts";
+import type { DriverFacts } from "../log/deferred-log.ts";
 
 /** What is known of a log in a bucket before its driver is loaded, whichever store has the bucket. */
 export const bucketFacts = (name: string, durability: Durability): DriverFacts => ({

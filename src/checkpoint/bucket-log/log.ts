@@ -3,7 +3,7 @@ import type { Durability } from "../../driver/durability.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { StateError } from "../../errors.ts";
-import { assertAppend } from "../append-rules.ts";
+import { assertAppend } from "../log/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -14,7 +14,7 @@ import type {
   LogEntry,
   LogPage,
   ThreadLog,
-} from "../thread-log.ts";
+} from "../log/thread-log.ts";
 import { append } from "./appending.ts";
 import { copyThread } from "./copying.ts";
 import { bucketFacts } from "./facts.ts";

@@ -1,6 +1,6 @@
 import { inParallel } from "../../internal/in-parallel.ts";
-import { recordsIn, replacedNothing } from "../append-rules.ts";
-import type { AppendRequest, LogRecord } from "../thread-log.ts";
+import { recordsIn, replacedNothing } from "../log/append-rules.ts";
+import type { AppendRequest, LogRecord } from "../log/thread-log.ts";
 import { bodyName, INLINE_BODY_BYTES, namedAfter, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { type Merge, neighboursToMerge, newestToMerge } from "./merging.ts";
 import { entryOf, type StoredRecord } from "./stored-object.ts";

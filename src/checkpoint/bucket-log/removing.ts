@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
-import { isExpected } from "../append-rules.ts";
-import type { KnownPlace } from "../thread-log.ts";
+import { isExpected } from "../log/append-rules.ts";
+import type { KnownPlace } from "../log/thread-log.ts";
 import { sweepFolder } from "./finishing.ts";
 import { threadName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";

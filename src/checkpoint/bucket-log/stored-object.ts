@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { StateError } from "../../errors.ts";
-import type { LogEntry, LogRecord } from "../thread-log.ts";
+import type { LogEntry, LogRecord } from "../log/thread-log.ts";
 import { OBJECT_FORMAT } from "./layout.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { LogEntry, ThreadTail } from "../thread-log.ts";
+import type { LogEntry, ThreadTail } from "../log/thread-log.ts";
 import { newRandomName } from "./layout.ts";
 import {
   damaged,

@@ -1,7 +1,7 @@
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
-import { carries } from "../append-rules.ts";
-import { firstUnknown, MOST_BYTES_READ } from "../record-range.ts";
-import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../thread-log.ts";
+import { carries } from "../log/append-rules.ts";
+import { firstUnknown, MOST_BYTES_READ } from "../log/record-range.ts";
+import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../log/thread-log.ts";
 import { MOST_PAGES } from "./merging.ts";
 import { bodyBytes, type StoredRecord } from "./stored-object.ts";
 import { type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";

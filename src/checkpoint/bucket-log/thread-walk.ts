@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
-import { unreadableThread } from "../listed-threads.ts";
-import type { ListedThread, LogPage } from "../thread-log.ts";
+import { unreadableThread } from "../log/listed-threads.ts";
+import type { ListedThread, LogPage } from "../log/thread-log.ts";
 import { idOfThreadName, isThreadName, namePrefix } from "./layout.ts";
 import { untilNotOvertaken } from "./overtaken.ts";
 import { ThreadReader } from "./thread-reader.ts";

@@ -1,15 +1,15 @@
 import { StateError } from "../../errors.ts";
+import { removeCheckpoints } from "../../saver/history/removing.ts";
 import { checkpointName } from "../../saver/names.ts";
-import { removeCheckpoints } from "../../saver/removing.ts";
-import { ThreadWriter } from "../../saver/thread-writer.ts";
+import { ThreadWriter } from "../../saver/thread/thread-writer.ts";
 import type { CheckpointContext } from "../context.ts";
 
 /**
  * What a checkpointer does with the thread of a graph, by the saver's own means.
  * Loaded when the first such thread is met: whoever has no graphs does not load savers.
  */
-export { diffGraph } from "../../saver/diffing.ts";
-export { forkGraph } from "../../saver/forking.ts";
+export { diffGraph } from "../../saver/history/diffing.ts";
+export { forkGraph } from "../../saver/history/forking.ts";
 
 /** What may go of a graph's thread, counted in each of its namespaces. */
 export interface GraphRule {

@@ -1,6 +1,6 @@
-import { placeOfTail } from "../../checkpoint/append-rules.ts";
 import { contextOf } from "../../checkpoint/context.ts";
-import { removeThreadIf } from "../../checkpoint/removing-threads.ts";
+import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
+import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";
 import { confirm } from "../confirming.ts";

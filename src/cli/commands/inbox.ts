@@ -1,5 +1,5 @@
-import type { InboxItem } from "../../checkpoint/inbox.ts";
-import { encodeValue } from "../../state/codec.ts";
+import type { InboxItem } from "../../checkpoint/find/inbox.ts";
+import { encodeValue } from "../../state/values/codec.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { plural } from "../output/wording.ts";

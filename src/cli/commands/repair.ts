@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
-import { entries } from "../../checkpoint/entries.ts";
-import type { ThreadVerdict } from "../../checkpoint/verifying.ts";
+import type { ThreadVerdict } from "../../checkpoint/history/verifying.ts";
+import { entries } from "../../checkpoint/log/entries.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";

@@ -1,5 +1,5 @@
 import type { ThreadSearchHit } from "../../checkpoint/base-checkpointer.ts";
-import type { SearchOrder } from "../../checkpoint/thread-log.ts";
+import type { SearchOrder } from "../../checkpoint/log/thread-log.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { plural } from "../output/wording.ts";

@@ -1,7 +1,7 @@
-import { encodeValue, type JsonValue } from "../../state/codec.ts";
 import { type Message, textOf } from "../../state/message.ts";
 import { withStanding } from "../../state/standing.ts";
 import type { ToolExecution } from "../../state/state-fields.ts";
+import { encodeValue, type JsonValue } from "../../state/values/codec.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { visibleLines } from "../output/visible.ts";

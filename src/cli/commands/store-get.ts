@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { encodeValue } from "../../state/codec.ts";
+import { encodeValue } from "../../state/values/codec.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { itemJson } from "../item-listing.ts";

@@ -1,5 +1,5 @@
 import { contextOf } from "../../checkpoint/context.ts";
-import type { ThreadVerdict } from "../../checkpoint/verifying.ts";
+import type { ThreadVerdict } from "../../checkpoint/history/verifying.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

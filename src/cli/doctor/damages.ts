@@ -1,7 +1,7 @@
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
-import { everyThread } from "../../checkpoint/finding.ts";
-import { openHeader } from "../../checkpoint/record.ts";
+import { everyThread } from "../../checkpoint/find/finding.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import type { CommandCall } from "../command.ts";
 import { plural } from "../output/wording.ts";

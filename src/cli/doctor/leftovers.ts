@@ -1,5 +1,5 @@
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
-import { everyThread } from "../../checkpoint/finding.ts";
+import { everyThread } from "../../checkpoint/find/finding.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

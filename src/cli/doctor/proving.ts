@@ -1,5 +1,5 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
 import { reasonOf } from "../../internal/reason-of.ts";
 import { type CaseOutcome, runCase } from "../../testing/run-case.ts";

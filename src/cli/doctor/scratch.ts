@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { PrefixLog } from "../../checkpoint/prefix-log.ts";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import { PrefixLog } from "../../checkpoint/log/prefix-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 

@@ -1,7 +1,7 @@
 import { backendOf } from "../../backends/open.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import type { CommandCall } from "../command.ts";
 
 /** A second instance, as another process would open it. What lies in the memory of one has no second. */

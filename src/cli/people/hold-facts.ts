@@ -1,4 +1,4 @@
-import type { LegalHold } from "../../state/legal-hold.ts";
+import type { LegalHold } from "../../state/people/legal-hold.ts";
 import type { Cell } from "../output/printer.ts";
 
 /** A hold as people read it. */

@@ -1,11 +1,11 @@
-import { newMessagesOf } from "../../checkpoint/chain.ts";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { openHeader, openRecord } from "../../checkpoint/record.ts";
-import { isGraphs } from "../../checkpoint/thread-kind.ts";
-import type { LogChain, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { newMessagesOf } from "../../checkpoint/record/chain.ts";
+import { openHeader, openRecord } from "../../checkpoint/record/record.ts";
+import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
 import { StateError } from "../../errors.ts";
 import { reasonOf } from "../../internal/reason-of.ts";
-import { encodeValue } from "../../state/codec.ts";
+import { encodeValue } from "../../state/values/codec.ts";
 
 const PAGE = 100;
 

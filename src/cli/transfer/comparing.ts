@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { openRecord } from "../../checkpoint/record.ts";
-import type { LogChain, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { openRecord } from "../../checkpoint/record/record.ts";
 import { StateError } from "../../errors.ts";
 import { placeElsewhere } from "./relocated.ts";
 import { changesOf, digestOf, type OutlinedRecord, type SourceThread } from "./source-thread.ts";

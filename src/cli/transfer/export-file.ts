@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import { openRecord } from "../../checkpoint/record.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { openRecord } from "../../checkpoint/record/record.ts";
 import { assertThreadId, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { visibleJson } from "../output/visible.ts";

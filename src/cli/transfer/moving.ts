@@ -1,5 +1,5 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { everyThread } from "../../checkpoint/finding.ts";
+import { everyThread } from "../../checkpoint/find/finding.ts";
 import { type ThreadWarning, Warnings } from "../../driver/warnings.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { globMatcher, globPrefix, hasWildcards } from "../../internal/glob.ts";

@@ -1,8 +1,8 @@
-import { beginningOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { LostRaces } from "../../checkpoint/lost-races.ts";
-import { openHeader } from "../../checkpoint/record.ts";
-import type { KnownPlace, LogRecord, ThreadTail } from "../../checkpoint/thread-log.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import type { KnownPlace, LogRecord, ThreadTail } from "../../checkpoint/log/thread-log.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
+import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { sameAs } from "./comparing.ts";

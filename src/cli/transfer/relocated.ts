@@ -1,11 +1,11 @@
-import { newMessagesOf } from "../../checkpoint/chain.ts";
-import { graphWordsOf } from "../../checkpoint/graph-words.ts";
-import { wordsToAppend } from "../../checkpoint/plan-record.ts";
-import { openRecord, sealRecord, type ThreadFacts } from "../../checkpoint/record.ts";
-import { isGraphs } from "../../checkpoint/thread-kind.ts";
-import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { graphWordsOf } from "../../checkpoint/graphs/graph-words.ts";
+import type { LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
+import { newMessagesOf } from "../../checkpoint/record/chain.ts";
+import { wordsToAppend } from "../../checkpoint/record/plan-record.ts";
+import { openRecord, sealRecord, type ThreadFacts } from "../../checkpoint/record/record.ts";
+import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
 import { StateError } from "../../errors.ts";
-import { asChangeOf } from "../../saver/body.ts";
+import { asChangeOf } from "../../saver/thread/body.ts";
 import { isGraphContent, type OutlinedRecord } from "./source-thread.ts";
 
 /** Where a record lies in a store without gaps, and where what it names lies. */

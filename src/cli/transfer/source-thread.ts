@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { openHeader, type RecordHeader } from "../../checkpoint/record.ts";
-import { isGraphs } from "../../checkpoint/thread-kind.ts";
-import type { LogChain, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { openHeader, type RecordHeader } from "../../checkpoint/record/record.ts";
+import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
 import { StateError } from "../../errors.ts";
-import { asChangeOf, changeOf } from "../../saver/body.ts";
+import { asChangeOf, changeOf } from "../../saver/thread/body.ts";
 
 /** What is kept of a record while its thread is moved: enough to know it again, and to find its new position. */
 export interface OutlinedRecord {

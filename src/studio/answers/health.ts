@@ -1,5 +1,5 @@
 import { CAPABILITY_FLAGS, type CapabilityFlag } from "../../checkpoint/capabilities.ts";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import type { Durability } from "../../driver/durability.ts";
 import type { HealthAnswer } from "../service-api.ts";
 import type { StudioContext } from "../studio-context.ts";

@@ -1,4 +1,4 @@
-import { openHeader } from "../../checkpoint/record.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import type { LineageAnswer, LineageNode } from "../api.ts";
 import type { StudioRequest } from "../request.ts";

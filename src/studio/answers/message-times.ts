@@ -1,5 +1,5 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { openHeader } from "../../checkpoint/record.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
 import { Recent } from "../../internal/recent.ts";
 import type { SeenState } from "../state-cache.ts";
 

@@ -1,5 +1,5 @@
-import { openHeader } from "../../checkpoint/record.ts";
-import { metadataOf } from "../../checkpoint/summary.ts";
+import { metadataOf } from "../../checkpoint/find/summary.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
 import { Refusal } from "../../server/refusal.ts";
 import { isInDoubt } from "../../state/call-facts.ts";
 import { openCallsIn } from "../../state/open-calls.ts";

@@ -1,4 +1,4 @@
-import { everyThread } from "../../checkpoint/finding.ts";
+import { everyThread } from "../../checkpoint/find/finding.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
 import type { StudioRequest } from "../request.ts";

@@ -1,7 +1,7 @@
 import { answerInterrupt, type PersonAnswer } from "../../agent/interrupts.ts";
-import { placeOfTail } from "../../checkpoint/append-rules.ts";
-import { removeThreadIf } from "../../checkpoint/removing-threads.ts";
-import type { KnownPlace } from "../../checkpoint/thread-log.ts";
+import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
+import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { Refusal } from "../../server/refusal.ts";

@@ -13,9 +13,9 @@ import {
   type VacuumReport,
 } from "../../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { Lease } from "../../checkpoint/lease.ts";
-import type { StatePlace } from "../../checkpoint/state-places.ts";
-import type { WatchOptions } from "../../checkpoint/watching.ts";
+import type { WatchOptions } from "../../checkpoint/find/watching.ts";
+import type { Lease } from "../../checkpoint/lease/lease.ts";
+import type { StatePlace } from "../../checkpoint/record/state-places.ts";
 import { type Page, page } from "../../driver/page.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { StateDiff } from "../../state/state-diff.ts";

@@ -1,5 +1,5 @@
-import { beginningOf, LONGEST_TTL_MS, placeOfTail } from "../../checkpoint/append-rules.ts";
-import type { AppendOutcome, AppendRequest, KnownPlace, LogChain } from "../../checkpoint/thread-log.ts";
+import { beginningOf, LONGEST_TTL_MS, placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, AppendRequest, KnownPlace, LogChain } from "../../checkpoint/log/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 

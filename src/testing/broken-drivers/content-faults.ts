@@ -8,7 +8,7 @@ import type {
   LogRecord,
   ThreadEntry,
   ThreadLog,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 

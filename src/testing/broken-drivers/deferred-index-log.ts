@@ -1,4 +1,4 @@
-import type { LogRecord, SearchHit, SearchRange } from "../../checkpoint/thread-log.ts";
+import type { LogRecord, SearchHit, SearchRange } from "../../checkpoint/log/thread-log.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
 /** A correct driver that indexes after its appends, when it is asked to. */

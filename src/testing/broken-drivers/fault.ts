@@ -1,4 +1,4 @@
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 
 /** A deliberate fault and the cases that must notice it. */
 export interface DriverFault {

@@ -1,4 +1,4 @@
-import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
+import { openPlace, placeOf } from "../../checkpoint/find/search-place.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -8,7 +8,7 @@ import type {
   SearchHit,
   SearchRange,
   ThreadEntry,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import { DeferredIndexLog } from "./deferred-index-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { type MetadataRange, ReferenceLog } from "./reference-log.ts";

@@ -1,4 +1,4 @@
-import { carries, placeOfTail } from "../../checkpoint/append-rules.ts";
+import { carries, placeOfTail } from "../../checkpoint/log/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -6,7 +6,7 @@ import type {
   LogChain,
   LogEntry,
   LogRecord,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import { hintedSeq } from "../../driver/position-hint.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";

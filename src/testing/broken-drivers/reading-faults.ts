@@ -1,4 +1,4 @@
-import type { KnownPlace, LogChain, LogEntry, LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { KnownPlace, LogChain, LogEntry, LogPage, ThreadEntry } from "../../checkpoint/log/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 

@@ -1,5 +1,5 @@
-import { isReadable } from "../../checkpoint/listed-threads.ts";
-import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
+import { openPlace, placeOf } from "../../checkpoint/find/search-place.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -15,7 +15,7 @@ import type {
   ThreadEntry,
   ThreadLog,
   ThreadTail,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import type { ErrorCode } from "../../errors.ts";
 
 type Threads = LogPage<ThreadEntry>;

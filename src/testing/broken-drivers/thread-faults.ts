@@ -1,4 +1,11 @@
-import type { KnownPlace, LogEntry, LogPage, LogRecord, ThreadEntry, ThreadTail } from "../../checkpoint/thread-log.ts";
+import type {
+  KnownPlace,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  ThreadEntry,
+  ThreadTail,
+} from "../../checkpoint/log/thread-log.ts";
 import { placeAt } from "../thread-log-cases/sample-records.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";

@@ -1,4 +1,4 @@
-import type { AppendOutcome, AppendRequest, KnownPlace, ThreadTail } from "../../checkpoint/thread-log.ts";
+import type { AppendOutcome, AppendRequest, KnownPlace, ThreadTail } from "../../checkpoint/log/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 

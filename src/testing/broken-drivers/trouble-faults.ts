@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FindOptions, SearchPage, VacuumOptions, VacuumReport } from "../../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { Lease, LeaseOptions } from "../../checkpoint/lease.ts";
+import type { Lease, LeaseOptions } from "../../checkpoint/lease/lease.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
 
 /** Faults that make one thread's trouble, its lease or its writer another's. */

@@ -24,9 +24,9 @@ import type {
   SavedCheckpoint,
   Saver,
 } from "../../saver/saver.ts";
-import { inWriteOrder, replacesEarlier, writeIndex } from "../../saver/write-rules.ts";
-import { canonicalJson } from "../../state/canonical-json.ts";
-import { decodeText, encodeText } from "../../state/codec.ts";
+import { inWriteOrder, replacesEarlier, writeIndex } from "../../saver/thread/write-rules.ts";
+import { canonicalJson } from "../../state/values/canonical-json.ts";
+import { decodeText, encodeText } from "../../state/values/codec.ts";
 
 /** One checkpoint and its writes. `info` is absent while only writes have come. */
 export interface KeptCheckpoint {

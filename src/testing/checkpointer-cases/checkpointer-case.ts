@@ -1,7 +1,7 @@
 import type { BaseCheckpointer, ThreadStats } from "../../checkpoint/base-checkpointer.ts";
 import type { CapabilityFlag } from "../../checkpoint/capabilities.ts";
 import { contextOf } from "../../checkpoint/context.ts";
-import type { ForkPoint } from "../../checkpoint/record.ts";
+import type { ForkPoint } from "../../checkpoint/record/record.ts";
 import { type ConformanceCase, casesOf, type Fixture, type FixtureNeed } from "../conformance-case.ts";
 
 /** What checkpointers on a log have beside the methods of the base class. */

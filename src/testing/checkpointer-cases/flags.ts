@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type BaseCheckpointer, uncheckedHead } from "../../checkpoint/base-checkpointer.ts";
 import { CAPABILITY_FLAGS, type CapabilityFlag } from "../../checkpoint/capabilities.ts";
-import type { Lease } from "../../checkpoint/lease.ts";
+import type { Lease } from "../../checkpoint/lease/lease.ts";
 import { another, type Fixture } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { contextOf } from "../../checkpoint/context.ts";
-import type { Lease } from "../../checkpoint/lease.ts";
+import type { Lease } from "../../checkpoint/lease/lease.ts";
 import { failsWith, failureOf } from "../expect-failure.ts";
 import { passTime } from "../manual-clock.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";

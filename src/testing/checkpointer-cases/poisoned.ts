@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { placeOfTail } from "../../checkpoint/append-rules.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../../checkpoint/context.ts";
-import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import type { LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { userMessage } from "../../state/message.ts";
 import { failsWith } from "../expect-failure.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { contextOf } from "../../checkpoint/context.ts";
-import type { Lease } from "../../checkpoint/lease.ts";
-import { RidingLease } from "../../checkpoint/riding-lease.ts";
+import type { Lease } from "../../checkpoint/lease/lease.ts";
+import { RidingLease } from "../../checkpoint/lease/riding-lease.ts";
 import { failsWith } from "../expect-failure.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, conversation, growThread, historyOf, loaded } from "./conversations.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { contextOf } from "../../checkpoint/context.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { Saver } from "../../saver/saver.ts";
 import { putLine, type SaverCase, saved, saverCasesOf } from "./saver-case.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { MOST_RECORDS } from "../../checkpoint/append-rules.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import { MOST_RECORDS } from "../../checkpoint/log/append-rules.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { failsWith } from "../expect-failure.ts";
 import {
   assertAbsent,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import type { Fixture } from "../conformance-case.ts";
 import { livesBriefly, passTime } from "../manual-clock.ts";
 import { assertAbsent, assertThread, grow, put, recordAt, refused, requestFor } from "./sample-records.ts";

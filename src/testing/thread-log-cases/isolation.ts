@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
 import { failsWith } from "../expect-failure.ts";
 import { HOSTILE_IDS, shown } from "../hostile-ids.ts";

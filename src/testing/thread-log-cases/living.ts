@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { ERROR_CODES } from "../../errors.ts";
 import { another } from "../conformance-case.ts";

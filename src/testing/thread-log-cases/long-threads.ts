@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { assertAbsent, assertEntries, assertRecords, markAt, present, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 

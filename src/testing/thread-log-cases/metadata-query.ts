@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { HOSTILE_KEYS, LOOKALIKE_VALUES } from "../hostile-metadata.ts";
 import { assertEntry, assertMovedOn, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { MOST_NAMES } from "../../checkpoint/append-rules.ts";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { MOST_NAMES } from "../../checkpoint/log/append-rules.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import { failsWith } from "../expect-failure.ts";
 import {
   assertEntries,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AppendRequest, LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { failsWith } from "../expect-failure.ts";
 import { assertThread, grow, markAt, placeAt, put, recordAt, requestFor } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AppendOutcome, LogChain, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { AppendOutcome, LogChain, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { another } from "../conformance-case.ts";
 import { assertAbsent, assertThread, grow, markAt, placeAt, put, recordAt, requestFor } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogChain } from "../../checkpoint/thread-log.ts";
+import type { LogChain } from "../../checkpoint/log/thread-log.ts";
 import { assertEntry, assertRecords, grow, markAt, placeAt, present, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 

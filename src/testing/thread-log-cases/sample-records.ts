@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { beginningOf } from "../../checkpoint/append-rules.ts";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { beginningOf } from "../../checkpoint/log/append-rules.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -10,7 +10,7 @@ import type {
   LogRecord,
   ThreadEntry,
   ThreadLog,
-} from "../../checkpoint/thread-log.ts";
+} from "../../checkpoint/log/thread-log.ts";
 import { shown } from "../hostile-ids.ts";
 
 /** A checkpoint record at `seq`; everything in it tells which one it is. */

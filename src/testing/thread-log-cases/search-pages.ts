@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { FoundRecords, SearchHit, SearchRange, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { FoundRecords, SearchHit, SearchRange, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { failsWith } from "../expect-failure.ts";
 import { look, say } from "./searching.ts";
 import { wordsOf } from "./speaking-records.ts";

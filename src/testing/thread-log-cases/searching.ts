@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { FoundRecords, LogRecord, SearchHit, SearchRange, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { FoundRecords, LogRecord, SearchHit, SearchRange, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { assertEntry, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
 import { recordSaying, wordsOf } from "./speaking-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";

@@ -1,5 +1,5 @@
-import { sealRecord } from "../../checkpoint/record.ts";
-import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { sealRecord } from "../../checkpoint/record/record.ts";
 import { recordAt } from "./sample-records.ts";
 
 /**

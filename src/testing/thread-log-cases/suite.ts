@@ -1,4 +1,4 @@
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import type { ConformanceSuite } from "../conformance-case.ts";
 import { appendingCases } from "./appending.ts";
 import { batchCases } from "./batches.ts";

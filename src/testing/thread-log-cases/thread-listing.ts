@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isReadable } from "../../checkpoint/listed-threads.ts";
+import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import { assertEntry, assertMovedOn, grow, markAt, put, recordAt, threadsOf } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 

@@ -1,4 +1,4 @@
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { type ConformanceCase, casesOf, type Fixture, type FixtureNeed } from "../conformance-case.ts";
 
 /** An optional method, a capability, or a part of the fixture. */

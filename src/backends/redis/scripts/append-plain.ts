@@ -1,4 +1,4 @@
-import type { AppendRequest } from "../../../checkpoint/thread-log.ts";
+import type { AppendRequest } from "../../../checkpoint/log/thread-log.ts";
 import { writeText } from "../../../internal/write-text.ts";
 import { encodeEntry, FORMAT } from "../layout.ts";
 import { type Script, script } from "./script.ts";

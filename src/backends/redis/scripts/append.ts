@@ -1,5 +1,5 @@
-import { namesOf, recordsIn } from "../../../checkpoint/append-rules.ts";
-import type { AppendRequest, LogRecord } from "../../../checkpoint/thread-log.ts";
+import { namesOf, recordsIn } from "../../../checkpoint/log/append-rules.ts";
+import type { AppendRequest, LogRecord } from "../../../checkpoint/log/thread-log.ts";
 import { encodeEntry } from "../layout.ts";
 import type { Argument } from "../port.ts";
 import { type Script, script } from "./script.ts";

@@ -1,0 +1,228 @@
+import { openCursor, sealCursor } from "../../driver/cursor.ts";
+import { Warnings } from "../../driver/warnings.ts";
+import { StateError } from "../../errors.ts";
+import { globMatcher, globPrefix } from "../../internal/glob.ts";
+import { described } from "../../internal/known-options.ts";
+import type { Standing } from "../../state/standing.ts";
+import { encodeText } from "../../state/values/codec.ts";
+import type { FindOptions, ListThreadsOptions } from "../base-checkpointer.ts";
+import type { CheckpointContext } from "../context.ts";
+import { isReadable, readableThreads } from "../log/listed-threads.ts";
+import type { ListedThread, LogPage, ThreadEntry, ThreadLog } from "../log/thread-log.ts";
+import { hasMember } from "../record/metadata.ts";
+import { openHeader } from "../record/record.ts";
+import { noteSealedThreads } from "../thread/sealed-threads.ts";
+import { type FoundThreads, metadataOf } from "./summary.ts";
+
+const MAX_LIMIT = 10_000;
+
+export function checkedLimit(limit: number | undefined, otherwise: number): number {
+  const value = limit ?? otherwise;
+  if (Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT) return value;
+  const given = typeof limit === "number" ? String(limit) : described(limit);
+  throw new StateError("INVALID_ARGUMENT", `limit must be a whole number from 0 to ${MAX_LIMIT}, not ${given}`);
+}
+
+export function checkedPrefix(prefix: unknown): string {
+  if (prefix === undefined) return "";
+  if (typeof prefix === "string" && prefix.isWellFormed()) return prefix;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "threadPrefix must be well-formed text: what the ids of the threads begin with",
+  );
+}
+
+export async function findThreads(context: CheckpointContext, options: ListThreadsOptions): Promise<FoundThreads> {
+  const { pattern = "*" } = options;
+  if (typeof pattern !== "string") throw new StateError("INVALID_ARGUMENT", "pattern must be a string");
+  const matches = globMatcher(pattern);
+  const wanted = wantedStanding(options.standing);
+  const warnings = new Warnings();
+  const query = {
+    prefix: globPrefix(pattern),
+    limit: checkedLimit(options.limit, 100),
+    cursor: openCursor("threads", options.cursor),
+  };
+  const found = await gather(context, query, {
+    warnings,
+    isMeant: matches,
+    test: (thread) => wanted === undefined || standsSo(thread, wanted, warnings),
+    showsUnreadable: wanted === undefined,
+  });
+  return { items: found.items, cursor: sealCursor("threads", found.cursor), warnings };
+}
+
+const STANDINGS: Readonly<Record<keyof Standing, true>> = {
+  waiting: true,
+  pending: true,
+  dueAt: true,
+  open: true,
+  inDoubt: true,
+  unfinished: true,
+  stopped: true,
+};
+
+function wantedStanding(given: ListThreadsOptions["standing"]): readonly (keyof Standing)[] | undefined {
+  if (given === undefined) return undefined;
+  const wanted = [given].flat() as (keyof Standing)[];
+  const names = Object.keys(STANDINGS).map((name) => JSON.stringify(name));
+  if (wanted.length > 0 && wanted.every((name) => Object.hasOwn(STANDINGS, name))) return wanted;
+  throw new StateError("INVALID_ARGUMENT", `standing must be one or more of ${names.join(", ")}`);
+}
+
+function standsSo({ threadId, head }: ThreadEntry, wanted: readonly (keyof Standing)[], warnings: Warnings): boolean {
+  try {
+    const { standing } = openHeader(head);
+    return wanted.some((name) => standing?.[name] !== undefined);
+  } catch (error) {
+    warnings.note(error, threadId);
+    return false;
+  }
+}
+
+/** Threads whose newest checkpoint's metadata has exactly this value under this key. */
+export async function findByMetadata(
+  context: CheckpointContext,
+  key: string,
+  value: unknown,
+  options: FindOptions,
+): Promise<FoundThreads> {
+  if (typeof key !== "string" || !key.isWellFormed()) {
+    throw new StateError("INVALID_ARGUMENT", "the metadata key must be well-formed text");
+  }
+  const valueJson = encodeText(value, "value");
+  const query = {
+    prefix: checkedPrefix(options.threadPrefix),
+    limit: checkedLimit(options.limit, 100),
+    cursor: openCursor("metadata", options.cursor),
+  };
+  const warnings = new Warnings();
+  const found = context.log.queryMetadata
+    ? await queryIndex(context, key, valueJson, query, warnings)
+    : await gather(context, query, {
+        warnings,
+        isMeant: () => true,
+        test: (thread) => hasMetadata(thread, key, valueJson, warnings),
+        showsUnreadable: false,
+      });
+  if (found.items.length === 0) await noteSealedThreads(context, "queryByMetadata", query.prefix, warnings);
+  return { items: found.items, cursor: sealCursor("metadata", found.cursor), warnings };
+}
+
+const queryIndex = (
+  context: CheckpointContext,
+  key: string,
+  valueJson: string,
+  { cursor, ...query }: ThreadQuery,
+  warnings: Warnings,
+): Promise<LogPage<ListedThread>> =>
+  context.call({ operation: "queryByMetadata" }, async (log) => {
+    const options = { ...query, ...(cursor !== undefined && { cursor }) };
+    const found = await log.queryMetadata?.(key, valueJson, options);
+    return { items: readableThreads(found?.items ?? [], warnings), cursor: found?.cursor };
+  });
+
+function hasMetadata({ threadId, head }: ThreadEntry, key: string, valueJson: string, warnings: Warnings): boolean {
+  try {
+    return hasMember(metadataOf(head), key, valueJson);
+  } catch (error) {
+    warnings.note(error, threadId);
+    return false;
+  }
+}
+
+interface ThreadQuery {
+  readonly prefix: string;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+interface Wanted {
+  /** Whether its id is one of those that are asked for. */
+  readonly isMeant: (threadId: string) => boolean;
+  readonly test: (thread: ThreadEntry) => boolean;
+  /** Whether one that cannot be read is shown by its name; otherwise it is in the warnings alone. */
+  readonly showsUnreadable: boolean;
+  readonly warnings: Warnings;
+}
+
+/** The most threads to ask for at once when few of them match. */
+const LARGEST_PAGE = 1000;
+
+/**
+ * Fills a page with threads that are wanted, in growing steps if few are. A
+ * cursor always points behind a whole page of the driver; if such a page contains
+ * more matches than are wanted, it is read again only as far as needed.
+ */
+async function gather(
+  context: CheckpointContext,
+  { prefix, limit, cursor: start }: ThreadQuery,
+  { isMeant, test, showsUnreadable, warnings }: Wanted,
+): Promise<LogPage<ListedThread>> {
+  const items: ListedThread[] = [];
+  const isShown = (thread: ListedThread): boolean => {
+    const { threadId } = thread;
+    if (threadId === undefined || !isMeant(threadId)) return false;
+    return isReadable(thread) ? test(thread) : showsUnreadable;
+  };
+  let cursor = start;
+  for (let size = limit; items.length < limit; ) {
+    const query = { prefix, limit: size, ...(cursor !== undefined && { cursor }) };
+    const found = await readPage(context, query, items.length > 0);
+    // The matches found so far are returned first; the failure comes with the next page.
+    if (found === undefined) return { items, cursor };
+    const wanted = limit - items.length;
+    const matches = found.items.filter(isShown);
+    if (matches.length > wanted) {
+      size = found.items.indexOf(matches[wanted - 1] as ListedThread) + 1;
+      continue;
+    }
+    items.push(...matches);
+    readableThreads(
+      found.items.filter(({ threadId }) => threadId === undefined || isMeant(threadId)),
+      warnings,
+    );
+    cursor = found.cursor;
+    if (cursor === undefined) break;
+    size = Math.max(limit - items.length, Math.min(size * 2, LARGEST_PAGE));
+  }
+  return { items, cursor };
+}
+
+async function readPage(
+  context: CheckpointContext,
+  query: Parameters<ThreadLog["listThreads"]>[0],
+  mayFail: boolean,
+): Promise<LogPage<ListedThread> | undefined> {
+  try {
+    return await context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
+  } catch (error) {
+    if (mayFail && query.cursor !== undefined) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Every thread that can be read, page by page: the one way to walk a whole
+ * storage. Those that cannot be listed are noted. What is thrown is the storage's
+ * own trouble.
+ */
+export async function* everyThread(
+  context: CheckpointContext,
+  operation: string,
+  prefix: string,
+  warnings: Warnings,
+  limit: number = 100,
+): AsyncGenerator<ThreadEntry, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const query = { prefix, limit, ...(cursor !== undefined && { cursor }) };
+    const found = await context.call({ operation }, (log) => log.listThreads(query));
+    yield* readableThreads(found.items, warnings);
+    // Would never end.
+    if (found.cursor !== undefined && found.cursor === cursor) {
+      throw new StateError("CORRUPT", "the storage's list of threads leads to the same page again and again");
+    }
+    cursor = found.cursor;
+  } while (cursor !== undefined);
+}

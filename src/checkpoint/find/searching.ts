@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { openCursor, sealCursor } from "../../driver/cursor.ts";
+import { page } from "../../driver/page.ts";
+import { Warnings } from "../../driver/warnings.ts";
+import { StateError } from "../../errors.ts";
+import { searchWords } from "../../state/searchable-text.ts";
+import type { FindOptions, SearchPage, ThreadSearchHit } from "../base-checkpointer.ts";
+import type { CheckpointContext } from "../context.ts";
+import { graphWordsOf } from "../graphs/graph-words.ts";
+import type { FoundRecords, LogRecord, SearchHit, SearchOrder, SearchRange } from "../log/thread-log.ts";
+import { newMessagesOf } from "../record/chain.ts";
+import { wordsOf } from "../record/plan-record.ts";
+import { openHeader } from "../record/record.ts";
+import { isContent } from "../record/steps.ts";
+import { isGraphs } from "../record/thread-kind.ts";
+import { noteSealedThreads } from "../thread/sealed-threads.ts";
+import { checkedLimit, checkedPrefix, everyThread } from "./finding.ts";
+import { assertNoPlace } from "./search-place.ts";
+import { hitsInCheckpoints } from "./step-hits.ts";
+import { summariseThread } from "./summary.ts";
+
+/** More than anybody searches for. Each one costs an index a lookup. */
+const MOST_WORDS = 1000;
+const LONGEST_QUERY = 65_536;
+
+/** Checkpoints that added messages with all of the query's words; each may be the beginning of a word. */
+export async function searchThreads(
+  context: CheckpointContext,
+  query: string,
+  options: FindOptions,
+): Promise<SearchPage> {
+  if (typeof query !== "string") throw new StateError("INVALID_ARGUMENT", "the query must be a string");
+  if (query.length > LONGEST_QUERY) {
+    throw new StateError("INVALID_ARGUMENT", `a query has at most ${LONGEST_QUERY} characters, not ${query.length}`);
+  }
+  const [limit, prefix] = [checkedLimit(options.limit, 10), checkedPrefix(options.threadPrefix)];
+  const words = [...new Set(searchWords(query))];
+  if (words.length > MOST_WORDS) {
+    throw new StateError("INVALID_ARGUMENT", `a query takes at most ${MOST_WORDS} words, not ${words.length}`);
+  }
+  const question = digestOf([prefix, ...words.toSorted()]);
+  const after = placeIn(options.cursor, question);
+  if (words.length === 0 || limit === 0) return ordered([], undefined, "best");
+  const warnings = new Warnings();
+  const find = context.log.search ? searchIndex : scan;
+  const found = await hitsInCheckpoints(context, { limit, prefix, ...(after !== undefined && { after }) }, (within) =>
+    find(context, words, within, warnings),
+  );
+  if (found.hits.length === 0 && context.log.search) await noteSealedThreads(context, "search", prefix, warnings);
+  const hits = found.hits.map(({ threadId, entry, score }) => ({
+    ...summariseThread({ threadId, head: entry }, warnings),
+    score,
+  }));
+  const cursor = found.more === undefined ? undefined : JSON.stringify([question, found.more]);
+  return ordered(hits, sealCursor("search", cursor), found.order, warnings);
+}
+
+/** The order is not enumerable, like the cursor. */
+const ordered = (
+  hits: readonly ThreadSearchHit[],
+  cursor: string | undefined,
+  order: SearchOrder,
+  warnings: Warnings = new Warnings(),
+): SearchPage => Object.defineProperty(page(hits, cursor, warnings.list), "order", { value: order }) as SearchPage;
+
+const digestOf = (parts: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
+
+/** The place in a cursor, which belongs to one query: behind another one's hits it would leave out some in silence. */
+function placeIn(cursor: unknown, question: string): string | undefined {
+  const text = openCursor("search", cursor);
+  if (text === undefined) return undefined;
+  const [asked, place] = JSON.parse(text) as [string, string];
+  if (asked === question) return place;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "this cursor belongs to another search: hand back page.cursor with the same query and threadPrefix",
+  );
+}
+
+async function searchIndex(
+  context: CheckpointContext,
+  words: readonly string[],
+  within: SearchRange,
+  warnings: Warnings,
+): Promise<FoundRecords> {
+  await catchUpIndex(context, warnings);
+  return context.call({ operation: "search" }, async (log) => (await log.search?.(words, within)) ?? NOTHING);
+}
+
+const NOTHING: FoundRecords = { hits: [], order: "best" };
+
+/** Indexes what was saved since the last time, for a backend that defers it. */
+export const catchUpIndex = (context: CheckpointContext, warnings: Warnings): Promise<void> =>
+  context.call({ operation: "search" }, async (log) =>
+    log.catchUp?.((record) => wordsIn(record, undefined, warnings), context.closing),
+  );
+
+/** Loading an unreadable record reports it. It must not keep everything else from being found. */
+function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warnings): string | undefined {
+  try {
+    if (!isContent(record)) return undefined;
+    return isGraphs(openHeader(record).thread) ? graphWordsOf(record) : wordsOf(newMessagesOf(record));
+  } catch (error) {
+    warnings.note(error, threadId);
+    return undefined;
+  }
+}
+
+/** Reads every thread, for backends without an index. */
+async function scan(
+  context: CheckpointContext,
+  words: readonly string[],
+  { limit, prefix = "", after }: SearchRange,
+  warnings: Warnings,
+): Promise<FoundRecords> {
+  assertNoPlace(after);
+  let best: SearchHit[] = [];
+  for await (const { threadId } of everyThread(context, "search", prefix, warnings)) {
+    await warnings.skipping(threadId, async () => {
+      for await (const hit of scanThread(context, threadId, words, warnings)) {
+        best.push(hit);
+        if (best.length > 2 * limit) best = bestOf(best, limit);
+      }
+    });
+  }
+  return { hits: bestOf(best, limit), order: "best" };
+}
+
+const bestOf = (hits: readonly SearchHit[], limit: number): SearchHit[] =>
+  hits.toSorted((a, b) => b.score - a.score).slice(0, limit);
+
+async function* scanThread(
+  context: CheckpointContext,
+  threadId: string,
+  words: readonly string[],
+  warnings: Warnings,
+): AsyncGenerator<SearchHit, void, undefined> {
+  const place = { operation: "search", threadId };
+  let chain = await context.call(place, (log) => log.readTail(threadId));
+  while (chain !== undefined) {
+    for (const record of chain.records) {
+      const score = scoreOf(wordsIn(record, threadId, warnings) ?? "", words);
+      if (score > 0) yield { threadId, entry: record, score };
+    }
+    const before = chain.records[0]?.seq ?? 0;
+    const [older] = await context.call(place, (log) => log.list(threadId, { before, limit: 1 }));
+    const { checkpointId } = older ?? {};
+    chain =
+      checkpointId === undefined
+        ? undefined
+        : await context.call(place, (log) => log.readCheckpoint(threadId, checkpointId));
+  }
+}
+
+/** How often the words occur relative to the length of the text; 0 unless all of them do. */
+function scoreOf(text: string, words: readonly string[]): number {
+  const found = text.split(" ");
+  const counts = words.map((word) => found.filter((candidate) => candidate.startsWith(word)).length);
+  if (counts.some((count) => count === 0)) return 0;
+  return counts.reduce((sum, count) => sum + count, 0) / Math.sqrt(found.length);
+}

@@ -1,0 +1,120 @@
+import { newId } from "../../driver/new-id.ts";
+import { withStanding } from "../../state/standing.ts";
+import type { StateFields } from "../../state/state-fields.ts";
+import type { CheckpointContext } from "../context.ts";
+import { beginningOf, placeOfTail, wasAppended } from "../log/append-rules.ts";
+import type { AppendOutcome, LogRecord } from "../log/thread-log.ts";
+import { newMessagesOf } from "../record/chain.ts";
+import { type PlannedFrom, planBody, wordsToAppend } from "../record/plan-record.ts";
+import { type ForkPoint, openRecord, sealRecord } from "../record/record.ts";
+import { isStep } from "../record/steps.ts";
+import { targetExists } from "./target-exists.ts";
+
+/**
+ * Builds `target` from the records of another thread's checkpoint, oldest first,
+ * for a state that does not fit into one record. All but the last are steps:
+ * until the last one is written the thread has no checkpoint, so it appears whole
+ * or not at all. The next attempt removes what an interrupted one left behind.
+ */
+export async function copyChain(
+  context: CheckpointContext,
+  target: string,
+  records: readonly LogRecord[],
+  forkedFrom: ForkPoint,
+  ttlMs: number | undefined,
+  change: ChangedState | undefined,
+): Promise<{ readonly checkpointId: string; readonly generation: string }> {
+  const checkpointId = newId();
+  const place = { operation: "fork", threadId: target };
+  let tail = beginningOf(newId());
+  let first = 1;
+  const sources = change === undefined ? records : [...records, change];
+  const append = async (source: LogRecord | ChangedState, isLast: boolean): Promise<AppendOutcome> => {
+    const named = isLast ? checkpointId : undefined;
+    const at = { seq: tail.seq + 1, base: first, forkedFrom, named };
+    const copy = "after" in source ? changed(context, records, source, at) : copied(context, source, at);
+    const dropBelow = source === records[0] && tail.seq > 0 ? { dropBelow: first } : {};
+    const request = { expected: tail, record: copy, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) };
+    const outcome = await context.call(place, (log) => log.append(target, request));
+    if (!wasAppended(outcome, request)) return outcome;
+    tail = placeOfTail({ generation: tail.generation, entry: copy });
+    return { appended: true };
+  };
+  for (const [index, source] of sources.entries()) {
+    const isLast = index === sources.length - 1;
+    let outcome = await append(source, isLast);
+    if (!outcome.appended && index === 0 && outcome.tail?.head === 0 && isStep(outcome.tail)) {
+      tail = placeOfTail({ generation: outcome.generation ?? tail.generation, entry: outcome.tail });
+      first = tail.seq + 1;
+      outcome = await append(source, isLast);
+    }
+    if (!outcome.appended) throw targetExists(context, target);
+  }
+  return { checkpointId, generation: tail.generation };
+}
+
+/** The new thread's state, if it differs from that of the records. */
+export interface ChangedState {
+  readonly before: PlannedFrom;
+  readonly after: StateFields;
+}
+
+interface Place {
+  readonly seq: number;
+  readonly base: number;
+  readonly forkedFrom: ForkPoint;
+  /** The id of the checkpoint; `undefined` for a step. */
+  readonly named: string | undefined;
+}
+
+/** One more record, which turns the copied state into the changed one. */
+function changed(
+  context: CheckpointContext,
+  records: readonly LogRecord[],
+  { before, after }: ChangedState,
+  { seq, base, forkedFrom, named }: Place,
+): LogRecord {
+  const last = records.at(-1) as LogRecord;
+  const planned = planBody(after, before, context.log.capabilities);
+  const isBase = planned.kind === "base";
+  return sealRecord({
+    seq,
+    writeId: newId(),
+    base: isBase ? seq : base,
+    head: named === undefined ? 0 : seq,
+    checkpointId: named,
+    metadata: named === undefined ? undefined : last.metadata,
+    body: planned.body,
+    words: wordsToAppend(context.log, planned.newMessages),
+    fields: {
+      kind: planned.kind,
+      createdAt: context.now(),
+      buildsOn: isBase ? 0 : seq - 1,
+      schema: openRecord(last).schema,
+      messageCount: after.messages.length,
+      chain: planned.chain,
+      ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
+      ...withStanding(after),
+      thread: { forkedFrom },
+    },
+  });
+}
+
+function copied(context: CheckpointContext, record: LogRecord, { seq, base, forkedFrom, named }: Place): LogRecord {
+  const { format: _, bodyBytes: _bytes, thread: _thread, freshMessages, ...header } = openRecord(record);
+  // Everything in the base is new, because nothing comes before it in the new thread.
+  const isFirst = seq === base;
+  const kept = isFirst || freshMessages === undefined ? {} : { freshMessages };
+  const messages = newMessagesOf(record, isFirst);
+  return sealRecord({
+    ...record,
+    seq,
+    writeId: newId(),
+    base,
+    head: named === undefined ? 0 : seq,
+    checkpointId: named,
+    metadata: named === undefined ? undefined : record.metadata,
+    words: wordsToAppend(context.log, messages),
+    fields: { ...header, ...kept, createdAt: context.now(), buildsOn: isFirst ? 0 : seq - 1, thread: { forkedFrom } },
+  });
+}

@@ -1,0 +1,16 @@
+import { type Redactor, redactJson } from "../../state/secrets.ts";
+import { newMessagesOf } from "../record/chain.ts";
+import { wordsToAppend } from "../record/plan-record.ts";
+import { openRecord, sealRecord } from "../record/record.ts";
+import type { LogRecord, ThreadLog } from "./thread-log.ts";
+
+/** The record as the redactor leaves it: its body, its metadata and the words that are found by a search. */
+export function redactedRecord(record: LogRecord, log: ThreadLog, redactor: Redactor): LogRecord {
+  const text = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength).toString("utf8");
+  const body = redactJson(text, redactor);
+  const metadata = record.metadata === undefined ? undefined : redactJson(record.metadata, redactor);
+  if (body === text && metadata === record.metadata) return record;
+  const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
+  const next = sealRecord({ ...record, body: Buffer.from(body, "utf8"), metadata, words: undefined, fields });
+  return { ...next, words: wordsToAppend(log, newMessagesOf(next)) };
+}

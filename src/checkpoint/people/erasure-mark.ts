@@ -1,0 +1,124 @@
+import { StateError } from "../../errors.ts";
+import { HOLDS } from "../../state/people/legal-hold.ts";
+import { isPlainObject } from "../../state/values/immutable.ts";
+import type { CheckpointContext } from "../context.ts";
+import { placeOfTail } from "../log/append-rules.ts";
+import type { LogRecord, ThreadTail } from "../log/thread-log.ts";
+import { decodeMetadata } from "../record/metadata.ts";
+import { openHeader } from "../record/record.ts";
+import { LostRaces } from "../thread/lost-races.ts";
+import { sayingWhetherWritten } from "../thread/written.ts";
+import { type HeldOff, isHeldOff } from "./holding-off.ts";
+
+/** A thread of the package's own in every storage that people were erased from: how far it was cleaned, and what must wait. */
+export const ERASURE_MARK = { threadId: "holdfast:erasures", checkpointId: "applied" } as const;
+/** In the mark's metadata: the erasures that hold new threads off, with the times at which that ends. */
+export const NEW_THREADS_HELD_OFF = "newThreadsHeldOff";
+
+/** A fork as it was written, and its source as it was read. */
+export interface WrittenFork {
+  readonly checkpointId: string;
+  readonly generation: string;
+  readonly from: { readonly generation: string; readonly erasures: number };
+}
+
+export const erasuresAt = (tail: Pick<ThreadTail, "entry">): number => openHeader(tail.entry).thread?.erasures ?? 0;
+
+/**
+ * A fork or a copy that is made while somebody is erased may hold what was erased
+ * from its source after it was read, and be written after the erasure's last
+ * look. So whoever made it looks once it is there: at the source, which says
+ * whether anything was erased from it since, and at the storage's mark, by which
+ * an erasure that is outrun by copies holds them off. Then the copy goes again.
+ */
+export async function assertCopyMayStay(
+  context: CheckpointContext,
+  operation: string,
+  source: { readonly threadId: string; readonly generation: string; readonly erasures: number },
+  target: { readonly threadId: string; readonly generation: string },
+): Promise<void> {
+  const place = { operation, threadId: target.threadId };
+  try {
+    const [tail, isHeldOff] = await Promise.all([
+      context.call(place, (log) => log.tail(source.threadId)),
+      areNewThreadsHeldOff(context, place),
+    ]);
+    const isErasedSince = tail?.generation === source.generation && erasuresAt(tail) !== source.erasures;
+    if (!isErasedSince && !isHeldOff) return;
+    await removeCopy(context, place, target);
+  } catch (error) {
+    throw sayingWhetherWritten(error, true, MAY_HOLD);
+  }
+  throw notMade(context, place);
+}
+
+const MAY_HOLD = "The new thread is there, and may hold what is being erased: delete it";
+
+const notMade = ({ log }: CheckpointContext, place: { readonly operation: string; readonly threadId: string }) =>
+  new StateError(
+    "CONFLICT",
+    `${log.name}: a person is being erased, and thread ${JSON.stringify(place.threadId)} may have held what has to go: it was not made. Try again`,
+    { backend: log.name, ...place, written: "no" },
+  );
+
+/** Threads of the package's own say whom they are about, and hold nothing of them. */
+const OWN: ReadonlySet<string> = new Set([ERASURE_MARK.threadId, HOLDS]);
+
+/**
+ * The same for a thread that was just made of nothing. Only one that names people can hold what is being erased: the
+ * others are spared the look.
+ */
+export async function assertNewThreadMayStay(
+  context: CheckpointContext,
+  operation: string,
+  threadId: string,
+  generation: string,
+  records: readonly LogRecord[],
+): Promise<void> {
+  if (OWN.has(threadId) || !records.some(mayNamePeople)) return;
+  const place = { operation, threadId };
+  try {
+    if (!(await areNewThreadsHeldOff(context, place))) return;
+    await removeCopy(context, place, { threadId, generation });
+  } catch (error) {
+    throw sayingWhetherWritten(error, true, MAY_HOLD);
+  }
+  throw notMade(context, place);
+}
+
+/** Whoever is named is named by a member whose name ends like this; a text that happens to say so costs a look. */
+const mayNamePeople = ({ body, metadata }: LogRecord): boolean =>
+  metadata?.includes('subject"') === true ||
+  Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('subject"');
+
+/** Somebody may have found the copy and written to it: it goes all the same, because nobody was told that it is there. */
+async function removeCopy(
+  context: CheckpointContext,
+  place: { readonly operation: string; readonly threadId: string },
+  { threadId, generation }: { readonly threadId: string; readonly generation: string },
+): Promise<void> {
+  for (const races = new LostRaces(context, place.operation, threadId); ; races.lost()) {
+    const tail = await context.call(place, (log) => log.tail(threadId));
+    if (tail?.generation !== generation) return;
+    if ((await context.call(place, (log) => log.remove(threadId, placeOfTail(tail)))) !== "moved") return;
+  }
+}
+
+const areNewThreadsHeldOff = async (
+  context: CheckpointContext,
+  place: { readonly operation: string; readonly threadId: string },
+): Promise<boolean> => isHeldOff(context, await newThreadsHeldOff(context, place));
+
+/** What holds new threads off, as the storage's mark says. */
+export async function newThreadsHeldOff(
+  context: CheckpointContext,
+  place: { readonly operation: string; readonly threadId: string },
+): Promise<HeldOff | undefined> {
+  const { threadId, checkpointId } = ERASURE_MARK;
+  const mark = await context.call(place, (log) => log.entry(threadId, checkpointId));
+  if (mark?.metadata === undefined) return undefined;
+  const heldOff = decodeMetadata(mark.metadata, "metadata")[NEW_THREADS_HELD_OFF];
+  if (!isPlainObject(heldOff)) return undefined;
+  const times = Object.entries(heldOff).filter((entry): entry is [string, number] => typeof entry[1] === "number");
+  return Object.fromEntries(times);
+}

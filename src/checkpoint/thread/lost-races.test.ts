@@ -1,0 +1,38 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { MemoryLog } from "../../backends/memory/log.ts";
+import { CheckpointContext } from "../context.ts";
+import { LostRaces } from "./lost-races.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+const newRaces = (): LostRaces => new LostRaces(new CheckpointContext(new MemoryLog(), {}), "vacuum", "busy");
+
+test("whoever loses every race against other writers is told after a thousand of them", () => {
+  vi.spyOn(performance, "now").mockReturnValue(0);
+  const races = newRaces();
+  for (let lost = 1; lost < 1000; lost++) races.lost();
+  expect(() => races.lost()).toThrow(/vacuum of thread "busy" came too late every time/);
+});
+
+test("on a storage that is slow, whoever loses every race is told five seconds after the first", () => {
+  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
+  const races = newRaces();
+  clock.mockReturnValue(60_000);
+  for (let lost = 1; lost < 100; lost++) races.lost();
+  clock.mockReturnValue(64_999);
+  races.lost();
+  clock.mockReturnValue(65_000);
+  expect(() => races.lost()).toThrow(
+    expect.objectContaining({ code: "CONFLICT", context: expect.objectContaining({ written: "no" }) }),
+  );
+});
+
+test("nine races may be lost however long they take, and not ten", () => {
+  const clock = vi.spyOn(performance, "now");
+  const races = newRaces();
+  for (let lost = 1; lost < 10; lost++) {
+    clock.mockReturnValue(lost * 60_000);
+    races.lost();
+  }
+  expect(() => races.lost()).toThrow(/came too late every time/);
+});

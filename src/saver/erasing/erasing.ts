@@ -1,0 +1,143 @@
+import type { CheckpointContext } from "../../checkpoint/context.ts";
+import { wordsInTexts } from "../../checkpoint/graphs/graph-words.ts";
+import { appendEdit, editsAt, holdsAt, MOST_PLANS } from "../../checkpoint/history/editing.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import type { Forgets, FoundInThread } from "../../checkpoint/people/people-in-thread.ts";
+import { openHeader, openRecord, sealRecord } from "../../checkpoint/record/record.ts";
+import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
+import { everyRecord, type Records } from "../history/whole-thread.ts";
+import { placeOf } from "../names.ts";
+import { encodeBody } from "../thread/body.ts";
+import { type SweptRecord, sweepEpoch } from "./erasing-epoch.ts";
+import { subjectsNamedBy } from "./thread-subjects.ts";
+
+/**
+ * Finding and taking out what is about some people in the thread of a graph. Texts
+ * are replaced where they lie, so that numbers of elements, lists, checkpoints
+ * and versions of channels stay what they were, and the graph goes on from there.
+ */
+
+/** What a graph's thread holds about those people, and how many values cannot be looked into. */
+export interface FoundInGraph {
+  readonly found: readonly FoundInThread[];
+  readonly opaque: number;
+}
+
+export async function findInGraph(
+  context: CheckpointContext,
+  threadId: string,
+  forgets: Forgets,
+): Promise<FoundInGraph> {
+  const records = await everyRecord(context, "erase", threadId);
+  const swept = records === undefined ? [] : sweptRecords(records, forgets, false);
+  const found = swept.flatMap(({ record, found: values }) => {
+    const checkpointId = placeOf(record)?.id;
+    return values.map((each) => ({ ...each, threadId, checkpointId, seq: record.seq }));
+  });
+  return { found, opaque: swept.reduce((sum, { opaque }) => sum + opaque, 0) };
+}
+
+/** `mayGoOn` is asked after the records were read: it tells whether the holds are those that the caller judged by. */
+export async function eraseInGraph(
+  context: CheckpointContext,
+  threadId: string,
+  forgets: Forgets,
+  mayGoOn: () => Promise<boolean>,
+): Promise<number> {
+  const changed = new Set<number>();
+  // The thread's own subjects last: until then they tell what else of it has to go.
+  for (const keepsSubject of [true, false]) {
+    for (const plans = new LostRaces(context, "erase", threadId, MOST_PLANS); ; plans.lost()) {
+      const records = await everyRecord(context, "erase", threadId);
+      if (records === undefined) return changed.size;
+      const next = sweptRecords(records, forgets, keepsSubject).flatMap((swept) => {
+        const replacement = rewritten(swept);
+        return replacement === undefined ? [] : [{ record: swept.record, replacement }];
+      });
+      if (next.length > 0 && !(await mayGoOn())) return changed.size;
+      if (await replaceAll(context, threadId, records, next)) {
+        for (const { record } of next) changed.add(record.seq);
+        break;
+      }
+    }
+  }
+  return changed.size;
+}
+
+interface Replacement {
+  readonly record: LogRecord;
+  readonly replacement: LogRecord;
+}
+
+const MOST_AT_ONCE = 100;
+
+/** False if the records have changed meanwhile. What was replaced by then stays replaced. */
+async function replaceAll(
+  context: CheckpointContext,
+  threadId: string,
+  { tail }: Records,
+  replacements: readonly Replacement[],
+): Promise<boolean> {
+  let current = tail;
+  for (const part of inParts(replacements, context.log.capabilities.maxRecordBytes)) {
+    const plan = {
+      edits: { replace: part.map(({ replacement }) => replacement) },
+      restsOn: part.map(({ record }) => record),
+      erases: true as const,
+    };
+    if (!(await appendEdit(context, threadId, current, plan))) return false;
+    const after = await context.call({ operation: "erase", threadId }, (log) => log.tail(threadId));
+    // Another edit than this one may have changed the records of the next part, or a hold may keep them.
+    if (after?.generation !== tail.generation || editsAt(after) !== editsAt(current) + 1) return false;
+    if (holdsAt(after) !== holdsAt(current)) return false;
+    current = after;
+  }
+  return true;
+}
+
+function* inParts(all: readonly Replacement[], mostBytes: number): Generator<readonly Replacement[]> {
+  let part: Replacement[] = [];
+  let bytes = 0;
+  for (const each of all) {
+    const { byteLength } = each.replacement.body;
+    if (part.length === MOST_AT_ONCE || (part.length > 0 && bytes + byteLength > mostBytes)) {
+      yield part;
+      [part, bytes] = [[], 0];
+    }
+    part.push(each);
+    bytes += byteLength;
+  }
+  if (part.length > 0) yield part;
+}
+
+function sweptRecords(records: Records, forgets: Forgets, keepsSubject: boolean): readonly SweptRecord[] {
+  const subjects = subjectsOfThread(records, forgets);
+  const wasErased = (openHeader(records.tail.entry).thread?.erasures ?? 0) > 0;
+  const epochs = new Map<number, LogRecord[]>();
+  for (const record of records) {
+    const epoch = epochs.get(record.base);
+    if (epoch === undefined) epochs.set(record.base, [record]);
+    else epoch.push(record);
+  }
+  return [...epochs.values()].flatMap((epoch) => sweepEpoch(epoch, { forgets, subjects, keepsSubject, wasErased }));
+}
+
+/** Who the thread is about, as the metadata of any of its checkpoints says. */
+function subjectsOfThread(records: Records, forgets: Forgets): readonly string[] {
+  const subjects = new Set<string>();
+  for (const record of records) {
+    const named = subjectsNamedBy(record);
+    if (named.length === 0) continue;
+    const { createdAt } = openRecord(record);
+    for (const subject of named) if (forgets(subject, createdAt)) subjects.add(subject);
+  }
+  return [...subjects];
+}
+
+function rewritten({ record, body, metadata }: SweptRecord): LogRecord | undefined {
+  if (body === undefined && metadata === record.metadata) return undefined;
+  const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
+  const bytes = body === undefined ? record.body : encodeBody(body);
+  const words = wordsInTexts(Buffer.from(bytes).toString());
+  return sealRecord({ ...record, metadata, body: bytes, words: words === "" ? undefined : words, fields });
+}

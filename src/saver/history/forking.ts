@@ -1,0 +1,151 @@
+import type { CheckpointContext } from "../../checkpoint/context.ts";
+import { targetExists } from "../../checkpoint/history/target-exists.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail, wasAppended } from "../../checkpoint/log/append-rules.ts";
+import type { AppendOutcome, KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { erasuresAt, type WrittenFork } from "../../checkpoint/people/erasure-mark.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
+import { newId } from "../../driver/new-id.ts";
+import { invalid } from "../../driver/options.ts";
+import { subjectsToKeep } from "../erasing/thread-subjects.ts";
+import { checkpointName } from "../names.ts";
+import { Epoch } from "../thread/epoch.ts";
+import { infoOf } from "../thread/reading.ts";
+import { sealKept } from "../thread/sealing.ts";
+import { everyRecord, type Kept, keptOf, newestIds } from "./whole-thread.ts";
+
+export interface GraphFork {
+  readonly source: string;
+  readonly target: string;
+  /** The name of a checkpoint of the root graph. @default its newest */
+  readonly at: string | undefined;
+  /** How long the source has yet to live; `undefined` where it has no end. */
+  readonly ttlMs: number | undefined;
+}
+
+/**
+ * Makes `target` a thread that ends at one checkpoint of the root graph: that one
+ * and its ancestors under their own ids, with their writes and with what subgraphs
+ * put on top of them. `undefined` where there is no such checkpoint.
+ *
+ * Where the source went on from the checkpoint, what was written on top of it is
+ * how it went on: the fork does not have it, and runs that step again. Where it
+ * did not, tasks may have finished and others wait: the fork has all of that.
+ *
+ * The checkpoint itself is written last. Until then the target has no head, so
+ * that it is listed nowhere and has no newest state; what an attempt that broke
+ * off left behind is taken away by the next one.
+ */
+export async function forkGraph(context: CheckpointContext, fork: GraphFork): Promise<WrittenFork | undefined> {
+  const { source, target, at, ttlMs } = fork;
+  const records = await everyRecord(context, "fork", source);
+  if (records === undefined) return undefined;
+  const all = keptOf(records, records.generation);
+  const name = at ?? checkpointName("", newestIds(all).get("") ?? "");
+  const start = all.find((kept) => checkpointName(kept.ns, kept.id) === name && kept.epoch.find(kept) !== undefined);
+  if (start === undefined) return undefined;
+  if (start.ns !== "") throw invalid("fork() of a graph's thread begins at a checkpoint of the root graph");
+  const epoch = new Epoch(newId());
+  epoch.thread = { kind: "graph", forkedFrom: { threadId: source, checkpointId: name } };
+  const isLast = !all.some((kept) => kept.ns === "" && kept.epoch.find(kept)?.parentId === start.id);
+  const staying = [...forkedWith(source, all, start, isLast), start];
+  const newest = newestIds(staying);
+  const named = subjectsToKeep(records, staying);
+  const sealed = staying.map((kept) => {
+    const isStart = kept === start;
+    const subjects = kept === named.in ? named.subjects : [];
+    const facts = { isNewest: newest.get(kept.ns) === kept.id, isHead: isStart, subjects };
+    if (!isStart) return sealKept(context, epoch, kept, facts);
+    // A fork is as young as it is: nothing that clears away what is old takes it for its source.
+    return sealKept(context, epoch, kept, { ...facts, createdAt: context.now(), hasWrites: isLast });
+  });
+  const append = new TargetWriter(context, target, epoch.generation, ttlMs);
+  for (const batch of batchesOf(sealed, context.log.capabilities.maxRecordBytes)) await append.append(batch);
+  const from = { generation: records.generation, erasures: erasuresAt(records.tail) };
+  return { checkpointId: start.id, generation: epoch.generation, from };
+}
+
+/** The checkpoint's ancestors, and of every subgraph what belongs to them; to the checkpoint itself where it is the last. */
+function forkedWith(threadId: string, all: readonly Kept[], start: Kept, isLast: boolean): readonly Kept[] {
+  const roots = new Map(all.filter(({ ns }) => ns === "").map((kept) => [kept.id, kept]));
+  const line = new Set<string>();
+  let at: string | undefined = start.id;
+  while (at !== undefined && !line.has(at)) {
+    line.add(at);
+    at = roots.get(at)?.epoch.find({ ns: "", id: at })?.parentId;
+  }
+  if (!isLast) line.delete(start.id);
+  return all.filter((kept) => {
+    const known = kept.epoch.find(kept);
+    if (known === undefined || kept === start) return false;
+    if (kept.ns === "") return line.has(kept.id);
+    const root = rootOf(infoOf(threadId, known).metadata);
+    return root === undefined ? kept.id <= start.id : line.has(root);
+  });
+}
+
+/** LangGraph notes with a subgraph's checkpoint which one of the root graph it was made on. */
+function rootOf({ parents }: Readonly<Record<string, unknown>>): string | undefined {
+  const root: unknown = typeof parents === "object" && parents !== null ? (parents as { ""?: unknown })[""] : undefined;
+  return typeof root === "string" ? root : undefined;
+}
+
+function* batchesOf(records: readonly LogRecord[], mostBytes: number): Generator<readonly LogRecord[]> {
+  let batch: LogRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    if (batch.length === MOST_RECORDS || (batch.length > 0 && bytes + record.body.byteLength > mostBytes)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(record);
+    bytes += record.body.byteLength;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Writes a thread that is not there yet. */
+class TargetWriter {
+  readonly #context: CheckpointContext;
+  readonly #target: string;
+  #expected: KnownPlace;
+  readonly #ttlMs: number | undefined;
+
+  constructor(context: CheckpointContext, target: string, generation: string, ttlMs: number | undefined) {
+    this.#context = context;
+    this.#target = target;
+    this.#expected = beginningOf(generation);
+    this.#ttlMs = ttlMs;
+  }
+
+  async append(batch: readonly LogRecord[]): Promise<void> {
+    const outcome = await this.#try(batch);
+    if (outcome.appended) return;
+    const { tail, generation } = outcome;
+    const isRest = batch[0]?.seq === 1 && tail !== undefined && generation !== undefined && isUnfinished(tail);
+    if (!isRest) throw targetExists(this.#context, this.#target);
+    const place = { operation: "fork", threadId: this.#target };
+    await this.#context.call(place, (log) => log.remove(this.#target, placeOfTail({ generation, entry: tail })));
+    if (!(await this.#try(batch)).appended) throw targetExists(this.#context, this.#target);
+  }
+
+  async #try([record, ...more]: readonly LogRecord[]): Promise<AppendOutcome> {
+    if (record === undefined) return { appended: true };
+    const request = {
+      expected: this.#expected,
+      record,
+      ...(more.length > 0 && { more }),
+      ...(this.#ttlMs !== undefined && { ttlMs: this.#ttlMs }),
+    };
+    const place = { operation: "fork", threadId: this.#target };
+    const outcome = await this.#context.call(place, (log) => log.append(this.#target, request));
+    if (!wasAppended(outcome, request)) return outcome;
+    this.#expected = placeOfTail({ generation: this.#expected.generation, entry: more.at(-1) ?? record });
+    return { appended: true };
+  }
+}
+
+/** A fork that broke off: it never had a head. */
+function isUnfinished(tail: LogEntry): boolean {
+  const { thread } = openHeader(tail);
+  return tail.head === 0 && thread?.kind === "graph" && thread.forkedFrom !== undefined;
+}

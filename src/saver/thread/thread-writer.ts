@@ -1,0 +1,280 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CheckpointContext } from "../../checkpoint/context.ts";
+import { leaseConflict, leaseFault } from "../../checkpoint/lease/lease-rules.ts";
+import { isNewsOf, MOST_RECORDS, wasAppended } from "../../checkpoint/log/append-rules.ts";
+import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { assertNewThreadMayStay } from "../../checkpoint/people/erasure-mark.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
+import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
+import { assertNotMoved } from "../../checkpoint/thread/moved-threads.ts";
+import { mayBeWritten, sayingWhetherWritten } from "../../checkpoint/thread/written.ts";
+import { newId } from "../../driver/new-id.ts";
+import { StateError } from "../../errors.ts";
+import { Epoch } from "./epoch.ts";
+import type { Operation } from "./operations.ts";
+import { type OlderEpochs, Planner } from "./planning.ts";
+import type { Planned } from "./sealing.ts";
+
+interface Waiting {
+  readonly operation: Operation;
+  /** When all of its texts are there. */
+  readonly ready: Promise<unknown>;
+  readonly resolve: (erasures: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Everything that this saver does with one thread, one thing after another. What
+ * waits is written together: all that came in while an append was under way, or
+ * within one turn of the event loop, goes into the next one.
+ */
+export class ThreadWriter {
+  readonly #context: CheckpointContext;
+  readonly #threadId: string;
+  readonly #slackBytes: number;
+  readonly #older: OlderEpochs = new Map();
+  #queue: Waiting[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+  #last: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  #epoch: Epoch | undefined;
+
+  constructor(context: CheckpointContext, threadId: string, slackBytes: number) {
+    this.#context = context;
+    this.#threadId = threadId;
+    this.#slackBytes = slackBytes;
+  }
+
+  get isIdle(): boolean {
+    return !this.#isRunning && this.#queue.length === 0;
+  }
+
+  /** About how much is kept in memory for the thread. */
+  get weight(): number {
+    return this.#epoch?.range ?? 0;
+  }
+
+  /** Returns how many erasures the thread had by then. */
+  write(operation: Operation, ready: Promise<unknown>): Promise<number> {
+    // Reported to the caller that waits for the write.
+    ready.catch(() => undefined);
+    const done = new Promise<number>((resolve, reject) => {
+      this.#queue.push({ operation, ready, resolve, reject });
+    });
+    this.#last = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    if (!this.#isRunning) {
+      this.#isRunning = true;
+      void this.#run();
+    }
+    return done;
+  }
+
+  async #run(): Promise<void> {
+    await nextTurn();
+    while (this.#queue.length > 0) await this.alone(() => this.#writeNext());
+    this.#isRunning = false;
+  }
+
+  /** Runs `work` while nothing else is done with the thread. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Resolves when what was handed in before is written, or has failed; later operations are not waited for. */
+  settled(): Promise<void> {
+    return this.#last;
+  }
+
+  /** The thread as it is now. Only inside `alone`. `undefined` when there is no thread. */
+  async fresh(): Promise<Epoch | undefined> {
+    const known = this.#epoch;
+    const newerThan = known === undefined ? {} : { newerThan: known.place };
+    const chain = await this.#context.call({ operation: "readTail", threadId: this.#threadId }, (log) =>
+      log.readTail(this.#threadId, newerThan),
+    );
+    if (chain === undefined) this.adopt(undefined);
+    else if (known !== undefined && erasuresAt(chain.tail) !== (known.thread.erasures ?? 0)) {
+      // An erasure has rewritten records that are known here.
+      this.adopt(undefined);
+      return this.fresh();
+    } else if (known?.base !== chain.tail.base || !isNewsOf(known.place, chain)) this.adopt(Epoch.of(chain));
+    else {
+      if (chain.records.length > 0) this.#older.clear();
+      for (const record of chain.records) known.take(record);
+    }
+    return this.#epoch;
+  }
+
+  /** The epoch that is known of, which others may have left behind. */
+  get known(): Epoch | undefined {
+    return this.#epoch;
+  }
+
+  adopt(epoch: Epoch | undefined): void {
+    this.#epoch = epoch;
+    this.#older.clear();
+  }
+
+  async #writeNext(): Promise<void> {
+    const batch = this.#queue.splice(0, MOST_RECORDS);
+    const ready: Waiting[] = [];
+    for (const waiting of batch) {
+      try {
+        await waiting.ready;
+        ready.push(waiting);
+      } catch (error) {
+        waiting.reject(error);
+      }
+    }
+    if (ready.length === 0) return;
+    try {
+      await this.#append(ready);
+    } catch (error) {
+      this.adopt(undefined);
+      for (const waiting of ready) waiting.reject(error);
+    }
+  }
+
+  async #append(batch: readonly Waiting[]): Promise<void> {
+    for (const races = new LostRaces(this.#context, "put", this.#threadId); ; races.lost()) {
+      const epoch = this.#epoch ?? (await this.fresh()) ?? new Epoch(newId());
+      this.#epoch = epoch;
+      assertNotMoved(this.#context, this.#threadId, epoch.thread);
+      const fault = await leaseFault(this.#context, epoch, undefined);
+      if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
+      const expected = epoch.place;
+      epoch.begin();
+      const plan = await this.#plan(epoch, batch).catch((error: unknown) => {
+        epoch.rollBack();
+        throw error;
+      });
+      if (await this.#wrote(expected, plan.records)) {
+        if (plan.records[0]?.seq === 1) {
+          await assertNewThreadMayStay(this.#context, "put", this.#threadId, epoch.generation, plan.records);
+        }
+        epoch.commit();
+        if (plan.epoch !== epoch) this.adopt(plan.epoch);
+        for (const waiting of plan.done) waiting.resolve(plan.epoch.thread.erasures ?? 0);
+        for (const [waiting, error] of plan.refused) waiting.reject(error);
+        this.#queue.unshift(...plan.left);
+        return;
+      }
+      epoch.rollBack();
+      await this.#catchUp(epoch);
+    }
+  }
+
+  /** After a refusal: another writer wrote. */
+  async #catchUp(epoch: Epoch): Promise<void> {
+    const wasThere = epoch.tail > 0;
+    if (!wasThere) this.adopt(undefined);
+    const found = await this.fresh();
+    if (wasThere && found?.generation !== epoch.generation) throw deletedMeanwhile(this.#threadId);
+  }
+
+  async #plan(epoch: Epoch, batch: readonly Waiting[]): Promise<Plan> {
+    const { maxRecordBytes } = this.#context.log.capabilities;
+    const planner = new Planner({
+      context: this.#context,
+      threadId: this.#threadId,
+      epoch,
+      slackBytes: this.#slackBytes,
+      older: this.#older,
+    });
+    const plan = { records: [] as LogRecord[], done: [] as Waiting[], refused: [] as [Waiting, unknown][] };
+    let bytes = 0;
+    for (const [index, waiting] of batch.entries()) {
+      const undo = planner.mark();
+      let planned: Planned | undefined;
+      try {
+        assertNothingErased(waiting.operation, planner.epoch);
+        planned = await planner.plan(waiting.operation);
+      } catch (error) {
+        // A failure of the storage fails all operations; an invalid operation fails alone.
+        if (!isOwnFault(error)) throw error;
+        undo();
+        plan.refused.push([waiting, error]);
+        continue;
+      }
+      const size = planned?.record.body.byteLength ?? 0;
+      if (size > maxRecordBytes) {
+        undo();
+        plan.refused.push([waiting, tooLarge(this.#context, size)]);
+        continue;
+      }
+      if (bytes + size > maxRecordBytes) {
+        undo();
+        return { ...plan, epoch: planner.epoch, left: batch.slice(index) };
+      }
+      bytes += size;
+      plan.done.push(waiting);
+      if (planned === undefined) continue;
+      plan.records.push(planned.record);
+      if (planned.epoch !== epoch) return { ...plan, epoch: planned.epoch, left: batch.slice(index + 1) };
+    }
+    return { ...plan, epoch, left: [] };
+  }
+
+  /** False if another writer was faster. */
+  async #wrote(expected: KnownPlace, [record, ...more]: readonly LogRecord[]): Promise<boolean> {
+    if (record === undefined) return true;
+    const request = { expected, record, ...(more.length > 0 && { more }) };
+    let mayBe = false;
+    try {
+      const outcome = await this.#context.call({ operation: "put", threadId: this.#threadId }, (log) =>
+        log.append(this.#threadId, request).catch((error: unknown) => {
+          mayBe ||= mayBeWritten(log, error);
+          throw error;
+        }),
+      );
+      return wasAppended(outcome, request);
+    } catch (error) {
+      throw sayingWhetherWritten(error, mayBe);
+    }
+  }
+}
+
+interface Plan {
+  readonly records: readonly LogRecord[];
+  readonly epoch: Epoch;
+  readonly done: readonly Waiting[];
+  readonly refused: readonly (readonly [Waiting, unknown])[];
+  /** What did not fit into this append. */
+  readonly left: readonly Waiting[];
+}
+
+const erasuresAt = (entry: LogEntry): number => openHeader(entry).thread?.erasures ?? 0;
+
+/** A graph that read its checkpoint before an erasure would bring the erased words back: its write is refused. */
+function assertNothingErased({ seenErasures }: Operation, { thread }: Epoch): void {
+  // Fewer than were seen: the thread was deleted and created again.
+  if (seenErasures === undefined || seenErasures >= (thread.erasures ?? 0)) return;
+  throw new StateError(
+    "CONFLICT",
+    "data of a person was erased from the thread since this run read it, and what the run holds may still have it. Run it again from the newest checkpoint; nothing was written",
+    { written: "no" },
+  );
+}
+
+const isOwnFault = (error: unknown): boolean =>
+  StateError.is(error) &&
+  error.context.backend === undefined &&
+  ["CONFLICT", "INVALID_ARGUMENT", "TOO_LARGE"].includes(error.code);
+
+const tooLarge = ({ log }: CheckpointContext, size: number): StateError =>
+  new StateError(
+    "TOO_LARGE",
+    `what is new in the checkpoint is ${size} bytes; ${log.name} takes at most ${log.capabilities.maxRecordBytes}. Keep large values elsewhere and refer to them`,
+  );
+
+const deletedMeanwhile = (threadId: string): StateError =>
+  new StateError(
+    "CONFLICT",
+    `thread ${JSON.stringify(threadId)} was deleted while it was being written to, and stays deleted; nothing was written`,
+    { threadId, written: "no" },
+  );

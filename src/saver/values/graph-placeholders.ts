@@ -1,0 +1,131 @@
+import { ERASED, subjectsIn } from "../../state/people/subjects.ts";
+import type { Json } from "./value-tree.ts";
+
+type Members<Value> = { readonly [name: string]: Value };
+
+/**
+ * What takes the place of a message of a graph: of LangChain's classes, or plain.
+ * It has the same role, the same ids and the same calls, so that a transcript
+ * stays one that providers accept.
+ */
+export interface MessageParts {
+  readonly subjects: readonly string[] | undefined;
+  readonly placeholder: () => Members<Json>;
+}
+
+const isMembers = (value: unknown): value is Members<unknown> =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+const isTexts = (value: unknown): value is string | readonly string[] =>
+  typeof value === "string" || (Array.isArray(value) && value.every((each) => typeof each === "string"));
+
+/** Who an object with the fields of a message says that it is about; `undefined` where it says nothing. */
+function subjectsOf(fields: Members<unknown>): readonly string[] | undefined {
+  for (const name of ["metadata", "additional_kwargs"]) {
+    const holder = fields[name];
+    if (!isMembers(holder)) continue;
+    if (holder["erased"] === true) return [];
+    if (isTexts(holder["subject"])) return subjectsIn(holder["subject"]);
+  }
+  return undefined;
+}
+
+/** LangChain's way to write an object of one of its classes down. */
+export interface Envelope extends Members<Json> {
+  readonly lc: number;
+  readonly id: readonly string[];
+  readonly kwargs: Members<Json>;
+}
+
+export const isEnvelope = (json: unknown): json is Envelope =>
+  isMembers(json) && typeof json["lc"] === "number" && Array.isArray(json["id"]) && isMembers(json["kwargs"]);
+
+/** A message of one of LangChain's classes. */
+export function langChainMessage({ id, kwargs, ...rest }: Envelope): MessageParts | undefined {
+  if (!/Message(?:Chunk)?$/.test(String(id.at(-1)))) return undefined;
+  const kept = keptOf(kwargs, ["id", "tool_call_id", "status", ...("tool_call_id" in kwargs ? ["name"] : [])]);
+  const placeholder = (): Members<Json> => ({
+    ...rest,
+    id,
+    kwargs: {
+      ...kept,
+      content: erasedContent(kwargs["content"]),
+      additional_kwargs: { erased: true },
+      response_metadata: {},
+      ...(Array.isArray(kwargs["tool_calls"]) && { tool_calls: bareCalls(kwargs["tool_calls"], "args") }),
+    },
+  });
+  return { subjects: subjectsOf(kwargs), placeholder };
+}
+
+/** Whether plain data is a message: an object with a role or a type, and a content. */
+export const hasMessageShape = (fields: Members<unknown>): boolean =>
+  (typeof fields["role"] === "string" || typeof fields["type"] === "string") && Object.hasOwn(fields, "content");
+
+const KEPT = ["role", "type", "id", "toolCallId", "tool_call_id", "toolName", "isError", "status", "incomplete"];
+
+export function plainMessage(fields: Members<Json>): MessageParts {
+  const isTool = "toolCallId" in fields || "tool_call_id" in fields;
+  const placeholder = (): Members<Json> => {
+    const calls = ["toolCalls", "tool_calls"].flatMap((name): [string, Json][] => {
+      const given = fields[name];
+      return Array.isArray(given) ? [[name, bareCalls(given, name === "toolCalls" ? "arguments" : "args")]] : [];
+    });
+    const erased = { content: erasedContent(fields["content"]), metadata: { erased: true } };
+    return { ...keptOf(fields, isTool ? [...KEPT, "name"] : KEPT), ...erased, ...Object.fromEntries(calls) };
+  };
+  return { subjects: subjectsOf(fields), placeholder };
+}
+
+const keptOf = <Value>(fields: Members<Value>, names: readonly string[]): Members<Value> =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
+
+const erasedContent = (content: unknown): string =>
+  content === "" || (Array.isArray(content) && content.length === 0) ? "" : ERASED;
+
+/** Calls without what they were called with. */
+const bareCalls = (calls: readonly unknown[], argumentsName: "args" | "arguments"): Json[] =>
+  calls.filter(isMembers).map((call) => {
+    const kept = keptOf(call as Members<Json>, ["id", "name", "type"]);
+    return { ...kept, [argumentsName]: {} };
+  });
+
+/** Of objects that LangGraph itself puts into a state: what tells it where to go on. Everything else in them is content. */
+export function controlNames(fields: Members<unknown>): ReadonlySet<string> {
+  const names = Object.keys(fields);
+  const isSend = typeof fields["node"] === "string" && names.every((name) => SEND.has(name)) && names.length > 1;
+  if (isSend) return SEND_CONTROL;
+  const isInterrupt = names.includes("value") && names.length > 1 && names.every((name) => INTERRUPT.has(name));
+  return isInterrupt ? INTERRUPT_CONTROL : NO_NAMES;
+}
+
+const SEND: ReadonlySet<string> = new Set(["node", "args", "timeout"]);
+const SEND_CONTROL: ReadonlySet<string> = new Set(["node", "timeout"]);
+const INTERRUPT: ReadonlySet<string> = new Set(["id", "interrupt_id", "ns", "when", "resumable", "value"]);
+const INTERRUPT_CONTROL: ReadonlySet<string> = new Set(["id", "interrupt_id", "ns", "when", "resumable"]);
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** The same kind of value without anything in it. What holds at most a yes or a no stays. */
+export function emptied(json: string | number | boolean | null): string | number | boolean | null {
+  if (typeof json === "string") return json === "" ? json : ERASED;
+  return typeof json === "number" ? 0 : json;
+}
+
+/** The same for the codec's tags; `undefined` for tags that hold nothing. */
+export function emptiedTag(tag: string, value: Json): Json | undefined {
+  switch (tag) {
+    case "date":
+      return value === null ? null : "1970-01-01T00:00:00.000Z";
+    case "bigint":
+      return "0";
+    case "bytes":
+    case "buffer":
+      return "";
+    case "regexp":
+      return ["erased", ""];
+    case "error":
+      return [Array.isArray(value) ? String(value[0]) : "Error", ERASED, ""];
+    default:
+      return undefined;
+  }
+}

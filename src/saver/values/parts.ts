@@ -1,0 +1,95 @@
+import { isAttributed } from "../../state/people/subjects.ts";
+import { defineOwn, isPlainObject } from "../../state/values/immutable.ts";
+import type { Place } from "../../state/values/path.ts";
+import { hasMessageShape } from "./graph-placeholders.ts";
+import type { Packed } from "./packed.ts";
+import { ownMembers, type PackOptions, packValue } from "./packing.ts";
+
+/**
+ * A checkpoint's data in parts: its members, and one level down where a member is
+ * an object. Two checkpoints that differ in one channel differ in few parts.
+ */
+export type PartPath = readonly [string] | readonly [string, string];
+
+/** One text for each path: the length of the first name tells where the second begins. */
+export const partKey = ([first, second]: PartPath): string =>
+  second === undefined ? `${first.length}:${first}` : `${first.length}:${first}.${second}`;
+
+export function partPath(key: string): PartPath {
+  const begin = key.indexOf(":") + 1;
+  const end = begin + Number(key.slice(0, begin - 1));
+  const first = key.slice(begin, end);
+  return end === key.length ? [first] : [first, key.slice(end + 1)];
+}
+
+/** In the order of the members. */
+export type PackedParts = ReadonlyMap<string, Packed>;
+
+export function packParts(data: Readonly<Record<string, unknown>>, name: string, options: PackOptions): PackedParts {
+  const parts = new Map<string, Packed>();
+  const root: Place = { parent: undefined, step: name };
+  for (const [first, member, at] of ownMembers(data, root)) {
+    const inner = isOpen(member) ? [...ownMembers(member, at)] : [];
+    if (inner.length === 0) parts.set(partKey([first]), packValue(member, at, options));
+    for (const [second, value, place] of inner) parts.set(partKey([first, second]), packValue(value, place, options));
+  }
+  return parts;
+}
+
+/** What says as a whole whom it is about stays whole, so that a record never has the one without the other. */
+const isOpen = (member: unknown): member is object =>
+  isPlainObject(member) &&
+  Object.getPrototypeOf(member) === Object.prototype &&
+  !isAttributed(member) &&
+  !hasMessageShape(member);
+
+/** The data again, out of values by path. */
+export function joinParts(parts: Iterable<readonly [key: string, value: unknown]>): Record<string, unknown> {
+  const data: Record<string, unknown> = {};
+  const opened = new Map<string, Record<string, unknown>>();
+  for (const [key, value] of parts) {
+    const [first, second] = partPath(key);
+    if (second === undefined) {
+      setOwn(data, first, value);
+      continue;
+    }
+    let member = opened.get(first);
+    if (member === undefined) {
+      member = {};
+      opened.set(first, member);
+      setOwn(data, first, member);
+    }
+    setOwn(member, second, value);
+  }
+  return data;
+}
+
+/** Setting a property is much quicker than defining it, and the same where no object that is inherited from has it. */
+function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key in target) defineOwn(target, key, value);
+  else target[key] = value;
+}
+
+/** What makes one checkpoint's parts out of another's. */
+export interface PartsDelta {
+  readonly set: readonly (readonly [key: string, text: string])[];
+  readonly removed: readonly string[];
+  /** All keys, where their order is not that of the other's with the new ones behind. */
+  readonly order?: readonly string[];
+}
+
+export function deltaOf(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): PartsDelta {
+  const set = [...after].filter(([key, text]) => before.get(key) !== text);
+  const removed = [...before.keys()].filter((key) => !after.has(key));
+  const delta = { set, removed };
+  const order = [...after.keys()];
+  const usual = [...applied(before, delta).keys()];
+  return usual.every((key, index) => key === order[index]) ? delta : { ...delta, order };
+}
+
+export function applied(before: ReadonlyMap<string, string>, { set, removed, order }: PartsDelta): Map<string, string> {
+  const after = new Map(before);
+  for (const key of removed) after.delete(key);
+  for (const [key, text] of set) after.set(key, text);
+  return order === undefined ? after : new Map(order.map((key) => [key, after.get(key) ?? ""]));
+}

@@ -1,0 +1,347 @@
+import type { Message } from "../message.ts";
+import type { StateFields } from "../state-fields.ts";
+import { isPlainObject } from "../values/immutable.ts";
+import {
+  becomes,
+  content,
+  count,
+  date,
+  emptied,
+  flag,
+  type Kept,
+  type KeptOf,
+  leftOut,
+  name,
+  oneOf,
+  type Rule,
+  type RuleOf,
+  type RulesOf,
+  text,
+  yes,
+} from "./field-rule.ts";
+import { ERASED } from "./subjects.ts";
+
+/**
+ * The one list of all that is stored: for each field, what becomes of it when a person is erased. Erasing, sealing,
+ * exports and inventories go by it through one walker, so that what the one takes, the others show and seal. A field
+ * that gets no row does not compile.
+ */
+
+const id: KeptOf<string> = name("an id, by which it is found; docs/personal-data.md asks to keep names out of ids");
+const toolName: KeptOf<string> = name("the name of a tool of the program");
+const time: KeptOf<number> = count("a time");
+const moment: KeptOf<Date> = date("a time");
+const total: KeptOf<number> = count("counts what the program did");
+
+/** What all messages have. In the place of their metadata stands that they were erased, and what marks them as ours. */
+const SAID = {
+  id,
+  content: text,
+  metadata: {
+    without: (metadata: unknown) => ({ ...(isPlainObject(metadata) && marksIn(metadata)), erased: true }),
+  },
+  providerMetadata: leftOut,
+} as const;
+
+const MARKS: Readonly<Record<string, Kept>> = {
+  "holdfast.repair": yes("the agent itself asked the model for something"),
+  "holdfast.summary": yes("it stands for messages that are not shown"),
+};
+
+const marksIn = (metadata: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(metadata).filter(([mark, value]) => MARKS[mark]?.is(value) === true));
+
+type Role<R extends Message["role"]> = { readonly fields: RulesOf<Extract<Message, { readonly role: R }>> };
+
+const MESSAGE: { readonly by: "role"; readonly variants: { readonly [R in Message["role"]]: Role<R> } } = {
+  by: "role",
+  variants: {
+    system: { fields: { role: oneOf({ system: true }), ...SAID } },
+    user: { fields: { role: oneOf({ user: true }), ...SAID, name: leftOut } },
+    assistant: {
+      fields: {
+        role: oneOf({ assistant: true }),
+        ...SAID,
+        toolCalls: {
+          each: {
+            fields: { id, name: toolName, arguments: becomes({}), invalid: leftOut, providerMetadata: leftOut },
+          },
+        },
+        incomplete: flag("whether the model's stream ended early"),
+        finishReason: oneOf({
+          length: true,
+          "content-filter": true,
+          refusal: true,
+          error: true,
+          empty: true,
+          other: true,
+          guarded: true,
+        }),
+      },
+    },
+    tool: {
+      fields: {
+        role: oneOf({ tool: true }),
+        ...SAID,
+        toolCallId: id,
+        toolName,
+        isError: flag("whether the tool failed"),
+      },
+    },
+  },
+};
+
+/**
+ * Whose a field of a state is. `message`: of those whom the message names, or else of the thread's. `call`: of those
+ * whose message asked for the call. `thread`: of those whom the thread names, unless `attributed()` says otherwise.
+ * `everybody`: it may quote anyone in the thread, and goes with the first of them who is erased.
+ */
+export type Whose = "message" | "call" | "thread" | "everybody";
+
+interface StateRow<R> {
+  readonly whose: Whose;
+  readonly rule: R;
+}
+
+export const STATE_RULES: {
+  readonly [Name in keyof StateFields]-?: StateRow<RuleOf<Exclude<StateFields[Name], undefined>>>;
+} = {
+  messages: { whose: "message", rule: { each: MESSAGE } },
+  toolExecutions: {
+    whose: "call",
+    rule: {
+      each: {
+        fields: {
+          toolCallId: id,
+          toolName,
+          status: oneOf({
+            intended: true,
+            started: true,
+            waiting: true,
+            pending: true,
+            succeeded: true,
+            failed: true,
+            unknown: true,
+            denied: true,
+          }),
+          idempotencyKey: name("random; another attempt must give the same"),
+          // A hash that no call has: a call whose arguments are gone is refused, and never run without them.
+          argumentsHash: becomes("erased"),
+          arguments: leftOut,
+          effect: oneOf({ pure: true, idempotent: true, atMostOnce: true }),
+          terminal: yes("what the tool declared"),
+          attempts: total,
+          startedAt: time,
+          settledAt: time,
+          failures: { each: { fields: { attempt: total, at: time, error: text } } },
+          retryAt: time,
+          childThreadId: id,
+          dueAt: time,
+          error: text,
+          settledBy: { fields: { by: text, reason: text } },
+        },
+      },
+    },
+  },
+  interrupts: {
+    whose: "call",
+    rule: {
+      each: {
+        fields: {
+          id,
+          toolCallId: id,
+          kind: oneOf({ question: true, approval: true }),
+          question: text,
+          schema: becomes({}),
+          key: text,
+          askedAt: time,
+          child: { fields: { threadId: id, interruptId: id } },
+          answer: { fields: { value: becomes(ERASED), at: time, declined: yes("a refusal to answer"), reason: text } },
+        },
+      },
+    },
+  },
+  artifacts: { whose: "call", rule: { own: {}, others: text } },
+  reasoningSteps: {
+    whose: "everybody",
+    rule: { each: { fields: { iteration: total, thought: text, confidence: count("how sure the model said it is") } } },
+  },
+  errors: { whose: "everybody", rule: { each: { fields: { at: time, where: text, message: text } } } },
+  overlay: { whose: "everybody", rule: emptied },
+  providerState: {
+    whose: "everybody",
+    rule: {
+      own: {
+        "holdfast.stopped": name("why a run ended, in a word of the package's"),
+        "holdfast.tools": { own: {}, others: name("a hash of one of the program's tools") },
+      },
+      others: emptied,
+    },
+  },
+  metadata: {
+    whose: "thread",
+    rule: {
+      own: {
+        "holdfast.parent": { fields: { threadId: id, toolCallId: id } },
+        "holdfast.session": {
+          fields: {
+            label: id,
+            task: { fields: { threadId: id, checkpointId: id, stopReason: name("a word of the package's") } },
+          },
+        },
+        working: { own: {}, others: content },
+      },
+      others: content,
+    },
+  },
+  agentId: { whose: "everybody", rule: name("the name of an agent of the program") },
+  totals: {
+    whose: "everybody",
+    rule: {
+      fields: {
+        runs: total,
+        iterations: total,
+        toolCalls: total,
+        inputTokens: total,
+        outputTokens: total,
+        cachedInputTokens: total,
+        cacheWriteTokens: total,
+        reasoningTokens: total,
+        cost: total,
+      },
+    },
+  },
+};
+
+type Rows = Readonly<Record<string, Rule>>;
+
+const place: Kept = name("a position or a random id of the package's");
+const operator: Kept = name("whoever runs the storage: the proof of a hold or an erasure has to say it");
+const reason: Kept = name("part of a proof, and asked for without personal data");
+const counts: Kept = { kept: "counts or times, of the package's", is: () => true };
+const plan: Kept = { kept: "made by the package of nothing that anyone said", is: () => true };
+
+/**
+ * What lies around states. An erasure takes what is personal here where the row's room does so: of a record its body,
+ * metadata and words, of an item all of it. All else stays, for the reason in its row.
+ */
+export const STORED_RULES: Readonly<
+  Record<
+    | "item"
+    | "record"
+    | "header"
+    | "thread"
+    | "graph"
+    | "lease"
+    | "moved"
+    | "forkedFrom"
+    | "pendingWrite"
+    | "graphCheckpoint"
+    | "hold"
+    | "lifted"
+    | "mark"
+    | "tombstone"
+    | "receipt",
+    Rows
+  >
+> = {
+  // What is about a person as a whole is deleted, name and all; of any other item, parts that say so.
+  item: {
+    namespace: { each: id },
+    key: id,
+    value: emptied,
+    metadata: emptied,
+    createdAt: moment,
+    updatedAt: moment,
+    version: total,
+    expiresAt: moment,
+  },
+  record: {
+    seq: total,
+    writeId: place,
+    base: total,
+    head: total,
+    checkpointId: id,
+    names: { each: id },
+    header: plan,
+    metadata: emptied,
+    body: emptied,
+    words: leftOut,
+  },
+  header: {
+    format: total,
+    kind: oneOf({ base: true, delta: true, edit: true, lease: true }),
+    createdAt: time,
+    buildsOn: total,
+    schema: total,
+    messageCount: total,
+    bodyBytes: total,
+    chain: counts,
+    freshMessages: counts,
+    standing: counts,
+    graph: plan,
+    thread: plan,
+  },
+  thread: {
+    kind: oneOf({ graph: true }),
+    moved: plan,
+    forkedFrom: plan,
+    edits: total,
+    erasures: total,
+    erasing: counts,
+    holds: total,
+    lease: plan,
+  },
+  graph: { parent: id, ns: id, id, greatest: id, fresh: total },
+  lease: {
+    id: place,
+    owner: name("a process or a service, as whoever takes the lease calls it; the next holder takes its place"),
+    epoch: total,
+    expiresAt: time,
+    generation: place,
+    holder: place,
+  },
+  moved: { to: name("a store, without its secrets"), at: time },
+  forkedFrom: { threadId: id, checkpointId: id },
+  pendingWrite: { taskId: id, index: total, channel: name("a name in the program's graph"), value: emptied },
+  graphCheckpoint: {
+    threadId: id,
+    checkpointNs: id,
+    checkpointId: id,
+    parentId: id,
+    metadata: emptied,
+    createdAt: time,
+    checkpointData: emptied,
+    pendingWrites: emptied,
+  },
+  hold: { id: place, subject: leftOut, threadPrefix: id, reason, placedBy: operator, placedAt: place, lifted: plan },
+  lifted: { by: operator, reason, at: place },
+  mark: { ledger: place, appliedTo: total, erasures: place, receiptsTo: total, receipts: place },
+  tombstone: {
+    number: total,
+    requestId: place,
+    subject: name("a keyed hash, which only the holder of the key can tell from another"),
+    reason,
+    process: oneOf({ erase: true, keep: true }),
+    requestedAt: time,
+    previous: place,
+    lost: place,
+  },
+  receipt: {
+    format: total,
+    number: total,
+    requestId: place,
+    subject: name("a keyed hash, which only the holder of the key can tell from another"),
+    reason,
+    process: oneOf({ erase: true, keep: true }),
+    requestedAt: place,
+    finishedAt: place,
+    dryRun: flag("whether nothing was erased"),
+    places: counts,
+    unreached: { kept: "names of backends and hashes of threads", is: () => true },
+    held: { kept: "holds, without whom they are about", is: () => true },
+    verified: flag("whether nothing was found any more"),
+    previous: place,
+    signature: place,
+  },
+};

@@ -1,0 +1,299 @@
+import { StateError } from "../../errors.ts";
+import { defineOwn, immutableCopy, MAX_DEPTH, own, ownBytes } from "./immutable.ts";
+import { jsonBytes } from "./json-bytes.ts";
+import { pathTo } from "./path.ts";
+import { sealDate, sealMap, sealSet } from "./read-only.ts";
+import { SealedValue } from "./sealed-value.ts";
+
+/**
+ * Lossless JSON. Values that JSON lacks are written as an object whose only
+ * marker is the key "$". The set of tags is closed, and no tag names a
+ * constructor. A user's own object with a "$" key is escaped, so no data can ever
+ * be read as a tag.
+ *
+ *   {"$":"undefined"}                {"$":"number","v":"NaN"|"Infinity"|"-Infinity"|"-0"}
+ *   {"$":"bigint","v":"123"}         {"$":"date","v":"2026-01-01T00:00:00.000Z"|null}
+ *   {"$":"map","v":[[k,v],…]}        {"$":"set","v":[…]}
+ *   {"$":"bytes","v":base64}         {"$":"buffer","v":base64}        (Uint8Array, Buffer)
+ *   {"$":"object","v":{…}}           an object of the user's that has a "$" key
+ *   {"$":"bare","v":{…}}             an object without a prototype
+ *   {"$":"sealed","k":key id,"v":base64}                             a value that only that key opens
+ */
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+const TAG = "$";
+/** A Map inside a Map costs three levels of JSON for one level of value. */
+const MAX_TREE_DEPTH = MAX_DEPTH * 4;
+
+/** The JSON text of any storable value. Refuses any other with its path below `name`. */
+export const encodeText = (value: unknown, name: string): string => JSON.stringify(encodeValue(value, name));
+
+/** A JSON tree without functions, classes or surprises. Shares whatever needed no tag. */
+export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name), []);
+
+/** The same for a value that already passed the doorway, or consists only of parts that did. */
+export const encodeOwnedValue = (value: unknown, name: string): JsonValue => encodeNaming(value, name, () => value, []);
+
+/** Its JSON text. */
+export function encodeOwned(value: unknown, name: string): string {
+  try {
+    return JSON.stringify(encodeOwnedValue(value, name));
+  } catch (error) {
+    throw tooLargeOr(error, name);
+  }
+}
+
+/**
+ * The same in UTF-8. Errors give paths below what `root` returns, of which the value may be a
+ * part. Byte arrays on the way are added to `met`, for callers that watch whether they change.
+ */
+export function encodeOwnedBytes(value: unknown, name: string, root: () => unknown, met: Uint8Array[]): Buffer {
+  try {
+    const tree = encodeNaming(value, name, root, met);
+    return jsonBytes(tree) ?? Buffer.from(JSON.stringify(tree), "utf8");
+  } catch (error) {
+    throw tooLargeOr(error, name);
+  }
+}
+
+/** Longer than a string can be, so no storage would take it either. */
+const tooLargeOr = (error: unknown, name: string): unknown =>
+  error instanceof RangeError
+    ? new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause: error })
+    : error;
+
+/**
+ * A value that passed the doorway can still be tampered with through a prototype's
+ * methods. It must not become `null` silently.
+ */
+function encodeNaming(value: unknown, name: string, root: () => unknown, met: Uint8Array[]): JsonValue {
+  try {
+    return encode(value, met);
+  } catch (error) {
+    if (!(error instanceof Unstorable)) throw error;
+    const path = pathTo(error.part, root(), name) ?? name;
+    const message = `${path}: a ${typeof error.part} cannot be stored; keep plain data there`;
+    throw new StateError("INVALID_ARGUMENT", message, { path });
+  }
+}
+
+class Unstorable extends Error {
+  readonly part: unknown;
+
+  constructor(part: unknown) {
+    super("a part that cannot be stored");
+    this.part = part;
+  }
+}
+
+/**
+ * The value behind JSON text written by `encodeText`. Its byte arrays are added to
+ * `met`. The outermost `wrapping` levels only say where the values inside belong:
+ * they are left as they were parsed, neither frozen nor taken for a value.
+ */
+export function decodeText(text: string, name: string, met: Uint8Array[] = [], wrapping = 0): unknown {
+  let tree: unknown;
+  try {
+    tree = JSON.parse(text);
+  } catch (cause) {
+    throw new StateError("CORRUPT", `${name} is not JSON`, { path: name, cause });
+  }
+  return decodeParsed(tree, name, met, wrapping);
+}
+
+/** The same for a tree that was just parsed and that nobody else holds: it becomes the value. */
+export const decodeParsed = (tree: unknown, name: string, met: Uint8Array[], wrapping: number): unknown =>
+  decodeBelow(tree, { name, met }, 0, wrapping);
+
+/** The value behind a tree made by `encodeValue`. The given tree is left as it is. */
+export const decodeValue = (tree: unknown, name: string): unknown =>
+  decodeOwned(copyTree(tree, name, 0), { name, met: [] }, 0);
+
+/** What is being decoded: its name for errors, and the byte arrays found so far. */
+interface Source {
+  readonly name: string;
+  readonly met: Uint8Array[];
+}
+
+function copyTree(tree: unknown, name: string, depth: number): unknown {
+  if (depth > MAX_TREE_DEPTH) throw tooDeep(name);
+  if (Array.isArray(tree)) {
+    const copy: unknown[] = [];
+    for (const item of tree) copy.push(copyTree(item, name, depth + 1));
+    return copy;
+  }
+  if (typeof tree === "object" && tree !== null) {
+    const copy: Record<string, unknown> = {};
+    for (const [key, value] of Object.entries(tree)) defineOwn(copy, key, copyTree(value, name, depth + 1));
+    return copy;
+  }
+  if (tree === null || typeof tree === "string" || typeof tree === "number" || typeof tree === "boolean") return tree;
+  throw new StateError("CORRUPT", `${name} holds a ${typeof tree}, which JSON cannot`, { path: name });
+}
+
+const tooDeep = (name: string): StateError =>
+  new StateError("CORRUPT", `${name} is nested too deeply to be ours`, { path: name });
+
+function encode(value: unknown, met: Uint8Array[]): JsonValue {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      if (Number.isFinite(value) && !Object.is(value, -0)) return value;
+      return { [TAG]: "number", v: Object.is(value, -0) ? "-0" : String(value) };
+    case "bigint":
+      return { [TAG]: "bigint", v: String(value) };
+    case "undefined":
+      return { [TAG]: "undefined" };
+    case "function":
+    case "symbol":
+      throw new Unstorable(value);
+    default:
+      return value === null ? null : encodeObject(value as object, met);
+  }
+}
+
+function encodeObject(value: object, met: Uint8Array[]): JsonValue {
+  if (Array.isArray(value)) return encodeItems(value, met);
+  if (value instanceof Date) return { [TAG]: "date", v: Number.isNaN(value.getTime()) ? null : value.toISOString() };
+  if (value instanceof Map) return { [TAG]: "map", v: [...value].map((pair) => encodeItems(pair, met)) };
+  if (value instanceof Set) return { [TAG]: "set", v: encodeItems([...value], met) };
+  if (value instanceof Uint8Array) {
+    met.push(value);
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    return { [TAG]: Buffer.isBuffer(value) ? "buffer" : "bytes", v: bytes.toString("base64") };
+  }
+  if (value instanceof SealedValue) return { [TAG]: "sealed", k: value.keyId, v: value.sealed };
+  const plain = encodeProperties(value as Record<string, unknown>, met);
+  if (Object.getPrototypeOf(value) === null) return { [TAG]: "bare", v: plain };
+  return Object.hasOwn(value, TAG) ? { [TAG]: "object", v: plain } : plain;
+}
+
+function encodeItems(items: readonly unknown[], met: Uint8Array[]): readonly JsonValue[] {
+  let changed: JsonValue[] | undefined;
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
+    const encoded = encode(item, met);
+    if (changed === undefined && encoded !== item) changed = items.slice(0, index) as JsonValue[];
+    changed?.push(encoded);
+  }
+  return changed ?? (items as readonly JsonValue[]);
+}
+
+function encodeProperties(value: Record<string, unknown>, met: Uint8Array[]): { readonly [key: string]: JsonValue } {
+  let changed: Record<string, JsonValue> | undefined;
+  for (const key of Object.keys(value)) {
+    const encoded = encode(value[key], met);
+    if (encoded === value[key]) continue;
+    changed ??= copyOwn(value);
+    defineOwn(changed, key, encoded);
+  }
+  return changed ?? (value as { readonly [key: string]: JsonValue });
+}
+
+/** Spread copies own keys, "__proto__" among them, without ever calling a setter. */
+const copyOwn = (value: Record<string, unknown>): Record<string, JsonValue> =>
+  ({ ...value }) as Record<string, JsonValue>;
+
+function decodeBelow(tree: unknown, source: Source, depth: number, wrapping: number): unknown {
+  if (depth === wrapping || !isPlain(tree) || Object.hasOwn(tree, TAG)) return decodeOwned(tree, source, depth);
+  for (const key of Object.keys(tree)) tree[key] = decodeBelow(tree[key], source, depth + 1, wrapping);
+  return tree;
+}
+
+/** Turns a freshly parsed tree, which nobody else holds, into values; in place where possible. */
+function decodeOwned(tree: unknown, source: Source, depth: number): unknown {
+  if (typeof tree !== "object" || tree === null) return tree;
+  if (depth > MAX_TREE_DEPTH) throw tooDeep(source.name);
+  if (Array.isArray(tree)) {
+    for (let index = 0; index < tree.length; index++) {
+      const item: unknown = tree[index];
+      if (typeof item === "object" && item !== null) tree[index] = decodeOwned(item, source, depth + 1);
+    }
+    return own(tree);
+  }
+  const record = tree as Record<string, unknown>;
+  return Object.hasOwn(record, TAG) ? decodeTag(record, source, depth) : decodeProperties(record, source, depth);
+}
+
+function decodeProperties(record: Record<string, unknown>, source: Source, depth: number): unknown {
+  for (const key of Object.keys(record)) {
+    const item = record[key];
+    if (typeof item === "object" && item !== null) record[key] = decodeOwned(item, source, depth + 1);
+  }
+  return own(record);
+}
+
+function decodeTag(record: Record<string, unknown>, source: Source, depth: number): unknown {
+  const { [TAG]: tag, k, v } = record;
+  switch (tag) {
+    case "undefined":
+      return undefined;
+    case "number":
+      if (typeof v === "string" && SPECIAL_NUMBERS.has(v)) return SPECIAL_NUMBERS.get(v);
+      break;
+    case "bigint":
+      if (typeof v === "string" && /^-?\d+$/.test(v)) return BigInt(v);
+      break;
+    case "date":
+      if (v === null) return own(sealDate(new Date(Number.NaN)));
+      if (typeof v === "string" && isDateText(v)) return own(sealDate(new Date(v)));
+      break;
+    case "bytes":
+      if (isBase64(v)) return met(source, new Uint8Array(Buffer.from(v, "base64")));
+      break;
+    case "buffer":
+      if (isBase64(v)) return met(source, Buffer.from(v, "base64"));
+      break;
+    case "map":
+      if (isListOfPairs(v)) return own(sealMap(new Map(decodeOwned(v, source, depth + 1) as [unknown, unknown][])));
+      break;
+    case "set":
+      if (Array.isArray(v)) return own(sealSet(new Set(decodeOwned(v, source, depth + 1) as unknown[])));
+      break;
+    case "object":
+      if (isPlain(v)) return decodeProperties(v, source, depth + 1);
+      break;
+    case "bare":
+      if (isPlain(v))
+        return decodeProperties(Object.setPrototypeOf(v, null) as Record<string, unknown>, source, depth + 1);
+      break;
+    case "sealed":
+      if (typeof k === "string" && isBase64(v)) return own(new SealedValue(k, v));
+      break;
+    default:
+      throw new StateError("INCOMPATIBLE", `${source.name} holds a value of the unknown kind ${JSON.stringify(tag)}`, {
+        path: source.name,
+      });
+  }
+  throw new StateError("CORRUPT", `${source.name} holds a damaged ${tag} value`, { path: source.name });
+}
+
+function met(source: Source, bytes: Uint8Array): Uint8Array {
+  source.met.push(bytes);
+  return ownBytes(bytes);
+}
+
+const SPECIAL_NUMBERS: ReadonlyMap<string, number> = new Map([
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+  ["-0", -0],
+]);
+
+/** Only what `toISOString` writes: we did not write a text that merely looks like a date. */
+const isDateText = (text: string): boolean => {
+  const date = new Date(text);
+  return !Number.isNaN(date.getTime()) && date.toISOString() === text;
+};
+
+const isBase64 = (value: unknown): value is string =>
+  typeof value === "string" && Buffer.from(value, "base64").toString("base64") === value;
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isListOfPairs = (value: unknown): value is [unknown, unknown][] =>
+  Array.isArray(value) && value.every((pair) => Array.isArray(pair) && pair.length === 2);

@@ -1,0 +1,62 @@
+import { StateError } from "../../errors.ts";
+import { pathTo } from "./path.ts";
+
+/**
+ * Bytes cannot be frozen. A save writes only what is new, so bytes that were
+ * changed in place after they were written would differ between memory and store
+ * without anybody noticing. Their checksums are taken when they are written or
+ * read, and later saves check them again.
+ */
+export interface SealedBytes {
+  readonly leaves: readonly { readonly bytes: Uint8Array; readonly sum: number }[];
+  /** The leaf to check next. */
+  readonly next: number;
+}
+
+/**
+ * How much one save checks: its cost must not grow with the thread. If there is
+ * more, each save checks the next part.
+ */
+const BYTES_PER_LOOK = 4 * 1024 * 1024;
+
+let checksum: ((bytes: Uint8Array) => number) | undefined;
+
+/** Not imported: few states hold bytes, and whoever imports the package would wait for all of `node:zlib`. */
+function crc32(bytes: Uint8Array): number {
+  checksum ??= process.getBuiltinModule("node:zlib").crc32;
+  return checksum(bytes);
+}
+
+export const NO_BYTES: SealedBytes = { leaves: [], next: 0 };
+
+export function sealBytes(before: SealedBytes, added: readonly Uint8Array[]): SealedBytes {
+  if (added.length === 0) return before;
+  const leaves = added.map((bytes) => ({ bytes, sum: crc32(bytes) }));
+  return { ...before, leaves: [...before.leaves, ...leaves] };
+}
+
+/**
+ * Refuses bytes that were changed; returns the seals with the position of the next
+ * check. `root` returns what they are in, for the path.
+ */
+export function lookAtBytes(sealed: SealedBytes, root: () => unknown): SealedBytes {
+  const { leaves } = sealed;
+  let [looked, next] = [0, sealed.next];
+  for (let count = 0; count < leaves.length && looked < BYTES_PER_LOOK; count++) {
+    const leaf = leaves[next % leaves.length];
+    next++;
+    if (leaf === undefined) continue;
+    if (crc32(leaf.bytes) !== leaf.sum) throw changedInPlace(leaf.bytes, root());
+    looked += leaf.bytes.byteLength;
+  }
+  return leaves.length === 0 ? sealed : { leaves, next: next % leaves.length };
+}
+
+function changedInPlace(bytes: Uint8Array, root: unknown): StateError {
+  const path = pathTo(bytes, root, "state") ?? "state";
+  return new StateError(
+    "INVALID_ARGUMENT",
+    `${path}: these bytes were changed in place after they were saved or loaded, and a state never changes. Load the state again, and hand a changed copy of the bytes to a with…() method`,
+    { path },
+  );
+}
