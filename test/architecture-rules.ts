@@ -75,7 +75,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/agent/thread-session.ts": "how long a save is tried, and how long it takes",
   "src/agent/telemetry.ts": "how long a call takes",
   "src/checkpoint/thread/lost-races.ts": "how long a call may lose against other writers",
-  "src/internal/in-waves.ts": "how long a wave took, and so how long to rest: nothing that is kept",
+  "src/internal/concurrency.ts": "how long a wave took, and so how long to rest: nothing that is kept",
   "src/backends/postgres/sorting-words.ts":
     "when words are sorted into their index: the same once in a while for any number of processes",
   "src/driver/version-watch.ts": "how old a look at the versions of tables is",
@@ -83,7 +83,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
     "a name for a new file, whether a folder was changed a moment ago, and how old a look is",
   "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/backends/sqlite/words-index.ts": "how long a batch holds the lock",
-  "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
+  "src/internal/time.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/memory/store-driver.ts": "the default of the option `now`",
   "src/session/erasing-from.ts": "how long a look takes, and for how long writers are chased",

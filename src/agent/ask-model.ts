@@ -1,7 +1,6 @@
-import { StateError } from "../errors.ts";
-import { reasonOf } from "../internal/reason-of.ts";
+import { reasonOf, StateError } from "../errors.ts";
 import { redact, redactCause } from "../internal/redact.ts";
-import { untilAborted } from "../internal/until-aborted.ts";
+import { untilAborted } from "../internal/time.ts";
 import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../models/collect-answer.ts";
 import { type FinishReason, type ModelPart, type ModelUsage, NO_USAGE } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";

@@ -1,6 +1,11 @@
 import { StateError } from "../errors.ts";
-import { assertKnownOptions, described, type OptionKinds, unknownOption } from "../internal/known-options.ts";
-import { nearestName } from "../internal/nearest-name.ts";
+import {
+  assertKnownOptions,
+  described,
+  nearestName,
+  type OptionKinds,
+  unknownOption,
+} from "../internal/known-options.ts";
 import type { AnySchema } from "../models/schema.ts";
 import type { ToolOptions } from "./tool.ts";
 

@@ -1,5 +1,5 @@
-import { reasonOf } from "../internal/reason-of.ts";
-import { sleep } from "../internal/sleep.ts";
+import { reasonOf } from "../errors.ts";
+import { sleep } from "../internal/time.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";

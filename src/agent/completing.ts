@@ -1,5 +1,4 @@
-import { StateError } from "../errors.ts";
-import { reasonOf } from "../internal/reason-of.ts";
+import { reasonOf, StateError } from "../errors.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
 import { isSettled } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";

@@ -1,6 +1,6 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { loadState } from "../checkpoint/thread/loaded-state.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
 import { withStanding } from "../state/standing.ts";

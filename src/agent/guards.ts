@@ -1,4 +1,4 @@
-import { reasonOf } from "../internal/reason-of.ts";
+import { reasonOf } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AssistantMessage, ToolCall, UserMessage } from "../state/message.ts";
 import type { Ending } from "./loop.ts";

@@ -1,4 +1,4 @@
-import { reasonOf } from "../internal/reason-of.ts";
+import { reasonOf } from "../errors.ts";
 import type { FilePart, TextPart } from "../state/message.ts";
 import { OutcomeUnknown, toolContent } from "./tool-result.ts";
 

@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { JsonSchema } from "../models/model.ts";
 import { asOutcome, mcpContent } from "./mcp-results.ts";
 import { type Tool, type ToolEffect, tool } from "./tool.ts";

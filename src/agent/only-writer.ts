@@ -5,7 +5,7 @@ import { type CurrentHolder, holderAt, holderNow, RidingLease } from "../checkpo
 import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { positionOf } from "../checkpoint/thread/position.ts";
 import type { StateError } from "../errors.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { RunEvent } from "./events.ts";
 import { type Turn, takeTurn, within } from "./turns.ts";

@@ -1,4 +1,4 @@
-import { withoutFence } from "../internal/markdown-fence.ts";
+import { withoutFence } from "../models/markdown-fence.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
 import { type AssistantMessage, textOf } from "../state/message.ts";
 import { subjectOfTurn } from "../state/people/subjects.ts";

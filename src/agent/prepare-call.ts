@@ -1,5 +1,5 @@
-import { reasonOf } from "../internal/reason-of.ts";
-import { untilAborted } from "../internal/until-aborted.ts";
+import { reasonOf } from "../errors.ts";
+import { untilAborted } from "../internal/time.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import { toolContext } from "./attempt-call.ts";

@@ -4,8 +4,7 @@ import { gate } from "../../test/agent/gate.ts";
 import { asksFor, newProcess, paint } from "../../test/agent/painting.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
-import type { ScriptStep } from "../testing/models/scripted-model.ts";
-import { scriptedModel } from "../testing/models/scripted-model.ts";
+import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import type { CoreAgent } from "./agent.ts";
 import { type Tool, type ToolContext, tool } from "./tool.ts";
 

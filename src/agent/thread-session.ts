@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { RunEvent } from "./events.ts";
 import { GatedEvents } from "./gated-events.ts";

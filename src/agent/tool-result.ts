@@ -10,8 +10,7 @@ import {
 } from "../state/message.ts";
 import { subjectOfTurn } from "../state/people/subjects.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
-import type { Tool } from "./tool.ts";
-import { tool } from "./tool.ts";
+import { type Tool, tool } from "./tool.ts";
 import { writtenResult } from "./written-result.ts";
 
 /** How a call ended. */

@@ -1,4 +1,4 @@
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Tool, ToolEffect } from "./tool.ts";

@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import type { Inbox } from "./inbox.ts";
 

@@ -1,6 +1,5 @@
 import { StateError } from "../errors.ts";
-import type { AssistantMessage, FilePart, Message, ToolMessage } from "../state/message.ts";
-import { textOf } from "../state/message.ts";
+import { type AssistantMessage, type FilePart, type Message, type ToolMessage, textOf } from "../state/message.ts";
 import type { RunEvent, StopReason } from "./events.ts";
 
 /** One piece of the AI SDK's UI message protocol, version 1. */

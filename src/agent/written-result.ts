@@ -1,5 +1,5 @@
+import { reasonOf } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
-import { reasonOf } from "../internal/reason-of.ts";
 
 /** A tool's return value as text for a model, or why it cannot be written down. */
 export type WrittenResult = { readonly text: string } | { readonly fault: string };

@@ -1,12 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { type Access, assertAccess, readOnlyAccess } from "../driver/access.ts";
 import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, retrying } from "../driver/call.ts";
-import type { Durability } from "../driver/durability.ts";
-import { assertDurability, warnOfWeaker } from "../driver/durability.ts";
+import { assertDurability, type Durability, warnOfWeaker } from "../driver/durability.ts";
 import { newId } from "../driver/new-id.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
-import { endOfLongTurn } from "../internal/event-loop-turn.ts";
+import { endOfLongTurn } from "../internal/time.ts";
 import type { Redactor } from "../state/secrets.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { type LeaseHolder, thisProcess } from "./lease/lease-holder.ts";

@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { BACKENDS } from "../backends/registry.ts";
-import { nearestName } from "../internal/nearest-name.ts";
+import { nearestName } from "../internal/known-options.ts";
 import type { CommandSpec } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { optionsOfCommand } from "./common-options.ts";

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { Message } from "../state/message.ts";
 import { canonicalJson } from "../state/values/canonical-json.ts";
 import { isPlainObject } from "../state/values/immutable.ts";

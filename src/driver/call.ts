@@ -1,6 +1,6 @@
 import { ERROR_CODES, StateError } from "../errors.ts";
 import { redact, redactCause } from "../internal/redact.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import type { Driver } from "./driver.ts";
 
 export interface RetryPolicy {

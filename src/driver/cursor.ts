@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 
 /** The listing that a cursor belongs to. */
 type Walk = "threads" | "metadata" | "search";

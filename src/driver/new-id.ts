@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 
 const ID_BYTES = 12;
 const pool = Buffer.alloc(ID_BYTES * 128);

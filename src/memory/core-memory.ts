@@ -2,9 +2,8 @@ import type { MemoryContext, MemoryPort, RememberContext } from "../agent/ports.
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid, isPlainObject, optionsOf } from "../driver/options.ts";
-import { StateError } from "../errors.ts";
+import { reasonOf, StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
-import { reasonOf } from "../internal/reason-of.ts";
 import { type Message, textOf } from "../state/message.ts";
 import { unnamedPerson } from "../state/people/unnamed-person.ts";
 import type { BaseStore } from "../store/base-store.ts";

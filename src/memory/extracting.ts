@@ -1,6 +1,5 @@
 import { StateError } from "../errors.ts";
-import { withDeadline } from "../internal/deadline.ts";
-import { untilAborted } from "../internal/until-aborted.ts";
+import { untilAborted, withDeadline } from "../internal/time.ts";
 import type { Extractor, ExtractRequest } from "./extractor.ts";
 
 /** What an extractor found, within its time. It may be anybody's function: one that never answers, or gives no list, has failed. */

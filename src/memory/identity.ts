@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 
 /** One form for texts that differ only in case, width, spaces and punctuation. */
 export function normalized(text: string): string {

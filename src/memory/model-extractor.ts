@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
-import { fencedIn } from "../internal/markdown-fence.ts";
 import { collectAnswer } from "../models/collect-answer.ts";
+import { fencedIn } from "../models/markdown-fence.ts";
 import type { JsonSchema, Model } from "../models/model.ts";
 import { systemMessage, textOf, userMessage } from "../state/message.ts";
 import type { Extractor, ExtractRequest } from "./extractor.ts";

@@ -1,4 +1,4 @@
-import { reasonOf } from "../internal/reason-of.ts";
+import { reasonOf } from "../errors.ts";
 
 /** What is wrong with a value that was given as JSON Schema and is something else; nothing where it may be one. */
 export function mistakeInJsonSchema(schema: object): string | undefined {

@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { sleep as waitForTimer } from "../internal/sleep.ts";
+import { sleep as waitForTimer } from "../internal/time.ts";
 import type { Model, ModelPart, ModelRequest } from "./model.ts";
 import type { ModelError } from "./model-error.ts";
 

@@ -1,4 +1,4 @@
-import { withoutFence } from "../internal/markdown-fence.ts";
+import { withoutFence } from "./markdown-fence.ts";
 
 export type ParsedArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }

@@ -3,7 +3,7 @@ import type { LogEntry, ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { sealMark } from "../checkpoint/record/record.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { Namespace, StoreDriver } from "../store/store-driver.ts";
 import type { NamedKey } from "./box.ts";
 import type { Keyring } from "./keyring.ts";

@@ -3,7 +3,7 @@
 import type { ScrubReport } from "../driver/driver.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import { Recent } from "../internal/recent.ts";
 import { type AppliedMark, laterMark } from "../state/applied-mark.ts";
 import { type NamedKey, newKey, placeBytes } from "./box.ts";

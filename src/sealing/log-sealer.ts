@@ -3,7 +3,7 @@ import { newMessagesOf } from "../checkpoint/record/chain.ts";
 import { wordsOf } from "../checkpoint/record/plan-record.ts";
 import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
-import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
+import { atOnce, awaited, type Steps } from "../internal/concurrency.ts";
 import type { NamedKey } from "./box.ts";
 import { keyToSealLogWith } from "./first-key.ts";
 import type { Keyring, KeysById, PersonKey } from "./keyring.ts";

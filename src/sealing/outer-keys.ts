@@ -1,7 +1,6 @@
-import { StateError } from "../errors.ts";
-import { inTime } from "../internal/in-time.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
-import { reasonOf } from "../internal/reason-of.ts";
+import { reasonOf, StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
+import { inTime } from "../internal/time.ts";
 import { KEY_BYTES } from "./box.ts";
 import type { KeyProvider, WrappedKey } from "./key-provider.ts";
 

@@ -2,7 +2,7 @@ import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { unopenedText, whyUnopened } from "../driver/unopened.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { JsonValue } from "../state/values/codec.ts";
 import { bm25Scores, countWords, type WordCounts } from "../store/bm25.ts";
 import { projectFields } from "../store/fields.ts";

@@ -1,6 +1,6 @@
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
-import { inTime } from "../internal/in-time.ts";
+import { inTime } from "../internal/time.ts";
 import { decodeSegment } from "../wire/names.ts";
 import type { Facet, Route } from "../wire/route.ts";
 import { type MatchedRoute, type Operation, ROUTES, routeOf, routesAt } from "../wire/routes.ts";

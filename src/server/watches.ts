@@ -1,6 +1,6 @@
 import { placeOfTail } from "../checkpoint/log/append-rules.ts";
 import { StateError } from "../errors.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import { entityTag } from "../wire/names.ts";
 import { EVENTS_TYPE, HEARTBEAT_MS } from "../wire/protocol.ts";
 import type { Answer } from "./answers.ts";

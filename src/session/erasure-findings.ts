@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ThreadWarning } from "../driver/warnings.ts";
-import { StateError } from "../errors.ts";
-import { reasonOf } from "../internal/reason-of.ts";
+import { reasonOf, StateError } from "../errors.ts";
 import type { PersonalPlace } from "./erasure-party.ts";
 import type { ErasedPlace, HeldBack, Unreached } from "./receipts.ts";
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { invalid } from "../driver/options.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { HoldNote } from "../state/people/legal-hold.ts";
 import { canonicalJson } from "../state/values/canonical-json.ts";
 import type { RetentionReport } from "./retention.ts";

@@ -1,5 +1,5 @@
 import { invalid } from "../driver/options.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { ItemId } from "./store-driver.ts";
 
 /**

@@ -1,7 +1,5 @@
-import { StateError } from "../errors.ts";
-import { withDeadline } from "../internal/deadline.ts";
-import { reasonOf } from "../internal/reason-of.ts";
-import { untilAborted } from "../internal/until-aborted.ts";
+import { reasonOf, StateError } from "../errors.ts";
+import { untilAborted, withDeadline } from "../internal/time.ts";
 import { checkedVector } from "./vectors.ts";
 
 /** Turns texts into vectors, one for each, in order. */

@@ -1,7 +1,6 @@
 import { isPlainObject } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
-import { described } from "../internal/known-options.ts";
-import { nearestName } from "../internal/nearest-name.ts";
+import { described, nearestName } from "../internal/known-options.ts";
 import type { Condition, FieldPath, Scalar } from "./conditions.ts";
 
 /** How one field is compared. All that are given must hold. */

@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import type { Dimension } from "./dimension.ts";
 import { encodeItem } from "./item-codec.ts";
 import { readableId } from "./namespaces.ts";

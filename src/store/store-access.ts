@@ -4,7 +4,7 @@ import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, 
 import { assertDurability, type Durability, warnOfWeaker } from "../driver/durability.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { ERROR_CODES, StateError } from "../errors.ts";
-import { endOfLongTurn } from "../internal/event-loop-turn.ts";
+import { endOfLongTurn } from "../internal/time.ts";
 import type { Redactor } from "../state/secrets.ts";
 import type { Embedder } from "./embedder.ts";
 import type { Change, StoreDriver, WriteOutcome } from "./store-driver.ts";

@@ -1,6 +1,6 @@
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
-import { sleep } from "../internal/sleep.ts";
+import { sleep } from "../internal/time.ts";
 import type { StoreItem, UpdateFunction, UpdateOptions } from "./items.ts";
 import { encodeId, readableId } from "./namespaces.ts";
 import type { ItemId } from "./store-driver.ts";

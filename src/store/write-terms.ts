@@ -1,6 +1,6 @@
 import { assertWriteId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import { encodeId } from "./namespaces.ts";
 import type { ItemId, PutChange } from "./store-driver.ts";
 

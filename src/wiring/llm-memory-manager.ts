@@ -1,7 +1,6 @@
 import { OpenOnce } from "../driver/open-once.ts";
-import { StateError } from "../errors.ts";
+import { reasonOf, StateError } from "../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
-import { reasonOf } from "../internal/reason-of.ts";
 import { redact } from "../internal/redact.ts";
 import { CoreMemory, type MemoryDecision } from "../memory/core-memory.ts";
 import type { ExtractFunction, Extractor } from "../memory/extractor.ts";

@@ -1,7 +1,6 @@
 import type { DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { GraphThreads } from "../../saver/thread/graph-threads.ts";
-import type { FoundCheckpoint } from "../../saver/thread/reading.ts";
-import { foundIn } from "../../saver/thread/reading.ts";
+import { type FoundCheckpoint, foundIn } from "../../saver/thread/reading.ts";
 import { inWriteOrder } from "../../saver/thread/write-rules.ts";
 import { type ForeignReader, Unpacker } from "../../saver/values/unpacking.ts";
 import { valueKey } from "./channels.ts";

@@ -1,8 +1,7 @@
 import type { IndexConfig } from "@langchain/langgraph-checkpoint";
 import { invalid } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
-import { withDeadline } from "../../internal/deadline.ts";
-import { untilAborted } from "../../internal/until-aborted.ts";
+import { untilAborted, withDeadline } from "../../internal/time.ts";
 
 /** So many texts are given one time to be embedded in; more of them get as much more. */
 const TEXTS_AT_A_TIME = 96;

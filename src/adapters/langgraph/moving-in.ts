@@ -5,10 +5,9 @@ import type {
   CheckpointTuple,
   PendingWrite,
 } from "@langchain/langgraph-checkpoint";
-import { type ErrorCode, StateError } from "../../errors.ts";
+import { type ErrorCode, reasonOf, StateError } from "../../errors.ts";
 import { assertKnownOptions } from "../../internal/known-options.ts";
 import { NETWORK_CODES } from "../../internal/network-codes.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
 import { SPECIAL_CHANNELS } from "../../saver/saver.ts";
 import { LangGraphSaver } from "./saver.ts";
 import { type SourcePlace, sourcePlaces, sourceThreads } from "./source-ids.ts";

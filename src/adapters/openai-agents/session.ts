@@ -2,7 +2,7 @@ import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
 import { StateError } from "../../errors.ts";
-import { nodeCrypto } from "../../internal/node-crypto.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import type { Message } from "../../state/message.ts";
 import { canonicalJson } from "../../state/values/canonical-json.ts";

@@ -1,5 +1,5 @@
 import type { LogEntry } from "../../checkpoint/log/thread-log.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
 import type { NamedPlace, Snapshot } from "./snapshot.ts";
 

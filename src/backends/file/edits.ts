@@ -1,7 +1,7 @@
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { ignoreIfGone } from "./classify.ts";
 import { replaceAt, syncDirectory } from "./durable-write.ts";
 import { type LogPlace, type Range, recordPath, segmentPath } from "./layout.ts";

@@ -1,7 +1,7 @@
 import { stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { ignoreIfGone } from "./classify.ts";
 import { createAt, syncDirectory } from "./durable-write.ts";
 import { type LogPlace, type Range, segmentPath } from "./layout.ts";

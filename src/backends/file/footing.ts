@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { isExpected, placeOfTail, replacedNothing } from "../../checkpoint/log/append-rules.ts";
 import type { AppendOutcome, KnownPlace, LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { isGone } from "./classify.ts";
 import { createAt, syncDirectory } from "./durable-write.ts";
 import { finishEdits } from "./edits.ts";

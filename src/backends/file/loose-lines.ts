@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { type LogPlace, recordPath } from "./layout.ts";
 import { type RawLines, rawLines } from "./segment-file.ts";
 import { renderLine } from "./segment-line.ts";

@@ -1,6 +1,6 @@
 import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/log/record-range.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import type { Range } from "./layout.ts";
 import { withoutBody } from "./record-fields.ts";
 import type { Segment } from "./segment.ts";

@@ -1,5 +1,5 @@
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { damagedRecord, foreignRecord } from "./damage.ts";
 import { type LogPlace, locationOf, type Range, segmentPath, threadDirectoryName } from "./layout.ts";
 import { closeFile, openFile, readAt, readWholeFile, sizeOfFile } from "./read-file.ts";

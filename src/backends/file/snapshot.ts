@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { namesOf } from "../../checkpoint/log/append-rules.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { isGone } from "./classify.ts";
 import { brokenLog } from "./damage.ts";
 import { type LogPlace, locationOf, type Range, REMOVAL_MARK, recordPath } from "./layout.ts";

@@ -1,7 +1,7 @@
 import { unreadableThread } from "../../checkpoint/log/listed-threads.ts";
 import type { ListedThread, LogPage } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import { ownerOf } from "./directory-owner.ts";
 import { directoryPrefix, isListingName, isThreadDirectoryName, newListingName } from "./layout.ts";
 import type { RootDirectory } from "./root.ts";

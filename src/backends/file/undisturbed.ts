@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { isGone } from "./classify.ts";
 
 /** Returned if another process changed the thread meanwhile, so that it must be read again. */

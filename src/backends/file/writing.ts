@@ -1,6 +1,6 @@
 import { isSamePlace, placeOfTail } from "../../checkpoint/log/append-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../../checkpoint/log/thread-log.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
 import { isGone } from "./classify.ts";
 import { syncDirectory, writeNewFile } from "./durable-write.ts";

@@ -1,6 +1,5 @@
-import { type ErrorContext, StateError } from "../../errors.ts";
-import { withDeadline } from "../../internal/deadline.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { type ErrorContext, reasonOf, StateError } from "../../errors.ts";
+import { withDeadline } from "../../internal/time.ts";
 import { Fields, MalformedMessage } from "../../wire/fields.ts";
 import { codeOfForeignStatus, errorFromProblem } from "../../wire/problems.ts";
 import { FRAME_TYPE, JSON_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../wire/protocol.ts";

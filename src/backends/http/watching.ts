@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { HEARTBEAT_MS } from "../../wire/protocol.ts";
 import { type Connection, open } from "./requests.ts";
 

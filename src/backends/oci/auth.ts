@@ -1,5 +1,4 @@
-import { StateError } from "../../errors.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { reasonOf, StateError } from "../../errors.ts";
 import type { CommonModule, OciConnection } from "./connect.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { type ErrorCode, StateError } from "../../errors.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { type ErrorCode, reasonOf, StateError } from "../../errors.ts";
 
 /** A request that was answered with an error, or not at all. */
 export class OciFailure extends Error {

@@ -1,6 +1,6 @@
 import type { ScrubReport } from "../../driver/driver.ts";
 import { StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { OciFailure } from "./classify.ts";
 
 /** One version of an object, or the mark that a deletion left. */

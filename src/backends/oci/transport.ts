@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { StateError } from "../../errors.ts";
-import { lateAfter } from "../../internal/late-after.ts";
-import { untilAborted } from "../../internal/until-aborted.ts";
+import { lateAfter, untilAborted } from "../../internal/time.ts";
 import { asFailure, OciFailure } from "./classify.ts";
 
 /** The interface of the SDK for sending requests: its `HttpClient`. */

@@ -1,7 +1,7 @@
 import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/log/record-range.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { type Leftover, type Thread, toLeftovers, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
 import { assertStillOurs } from "./index-mark.ts";
 import { recordId, type ThreadName } from "./layout.ts";

@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { lateAfter } from "../../internal/late-after.ts";
+import { lateAfter } from "../../internal/time.ts";
 import { type Binds, clientBinds } from "./binds.ts";
 import type { OraclePool, OracleSession } from "./connect.ts";
 import { neverSent } from "./declined.ts";

@@ -1,5 +1,5 @@
 import { invalid } from "../../driver/options.ts";
-import { nodeCrypto } from "../../internal/node-crypto.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { encodeId } from "../../store/namespaces.ts";
 import type { ItemId } from "../../store/store-driver.ts";
 import { MAX_DIMENSION } from "../../store/vectors.ts";

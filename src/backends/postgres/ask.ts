@@ -1,6 +1,6 @@
 import type { Access } from "../../driver/access.ts";
 import { StateError } from "../../errors.ts";
-import { lateAfter } from "../../internal/late-after.ts";
+import { lateAfter } from "../../internal/time.ts";
 import { boundedQuery } from "./bounded-query.ts";
 import { cancelStatement } from "./cancel.ts";
 import type { PostgresClient, PostgresPool } from "./connect.ts";

@@ -1,5 +1,4 @@
-import { type ErrorCode, StateError } from "../../errors.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { type ErrorCode, reasonOf, StateError } from "../../errors.ts";
 import { sqlState } from "./classify.ts";
 
 interface Hint {

@@ -1,4 +1,4 @@
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import type { ListeningClient } from "./open-client.ts";
 
 /** How often registrations are renewed. Every subscriber is notified then too, in case a notification was lost. */

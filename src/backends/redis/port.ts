@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { lateAfter } from "../../internal/late-after.ts";
+import { lateAfter } from "../../internal/time.ts";
 import { mayPass } from "./listening.ts";
 import type { Address } from "./url.ts";
 

@@ -1,5 +1,5 @@
 import type { ScrubReport } from "../../driver/driver.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { classify } from "./classify.ts";
 import { type Send, within } from "./port.ts";
 import { lines, pairs } from "./server-facts.ts";

@@ -1,6 +1,6 @@
 import { listedThread } from "../../checkpoint/log/listed-threads.ts";
 import type { ListedThread, LogEntry, LogPage } from "../../checkpoint/log/thread-log.ts";
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import { COMPLETE, type KeyNames } from "./layout.ts";
 import { type MendedIndex, mendIndex } from "./mend-index.ts";
 import { asReply, asText, entryAt, type Reply } from "./replies.ts";

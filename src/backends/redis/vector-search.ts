@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { matches } from "../../store/matching.ts";
 import type { RankedItem, Scope } from "../../store/store-driver.ts";
 import { TopHits } from "../../store/top-hits.ts";

@@ -1,5 +1,5 @@
 import type { ScrubReport } from "../../driver/driver.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { isForbidden, isNotImplemented } from "./classify.ts";
 import type { S3Module } from "./connect.ts";
 

@@ -1,6 +1,5 @@
 import type { Access } from "../../driver/access.ts";
-import { type ErrorCode, StateError } from "../../errors.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { type ErrorCode, reasonOf, StateError } from "../../errors.ts";
 
 /** By SQLite's primary result code: https://sqlite.org/rescode.html */
 const BY_RESULT: Readonly<Record<number, readonly [name: string, code: ErrorCode]>> = {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";

@@ -1,4 +1,4 @@
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import type { SqliteDatabase } from "./connect.ts";
 
 /** The log is truncated at most once a second: a single deletion can afford the milliseconds, a thousand in a row cannot. */

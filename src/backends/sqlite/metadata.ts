@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-crypto.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import type { Statements } from "./statements.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { ScrubReport } from "../../driver/driver.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { isBusy } from "./classify.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import type { Erasure } from "./erasure.ts";

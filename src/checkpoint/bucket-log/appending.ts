@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { isExpected } from "../log/append-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../log/thread-log.ts";
 import { discardOutdated, finish, finishedDocument } from "./finishing.ts";

@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { finishCommitted } from "./appending.ts";
 import { sweepLife } from "./finishing.ts";
 import { newRandomName } from "./layout.ts";

@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { nodeCrypto } from "../../internal/node-crypto.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 
 /**
  * How threads lie in a bucket.

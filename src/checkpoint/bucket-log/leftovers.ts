@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { sweepFolder } from "./finishing.ts";
 import { isThreadName } from "./layout.ts";
 import type { ThreadStore } from "./thread-store.ts";

@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { recordsIn, replacedNothing } from "../log/append-rules.ts";
 import type { AppendRequest, LogRecord } from "../log/thread-log.ts";
 import { bodyName, INLINE_BODY_BYTES, namedAfter, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";

@@ -1,4 +1,4 @@
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import { carries } from "../log/append-rules.ts";
 import { firstUnknown, MOST_BYTES_READ } from "../log/record-range.ts";
 import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../log/thread-log.ts";

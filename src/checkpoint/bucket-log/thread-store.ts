@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
 import { bodyName, Layout, pageName, threadName } from "./layout.ts";
 import type { Condition, ObjectBucket } from "./object-bucket.ts";

@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import { unreadableThread } from "../log/listed-threads.ts";
 import type { ListedThread, LogPage } from "../log/thread-log.ts";
 import { idOfThreadName, isThreadName, namePrefix } from "./layout.ts";

@@ -1,5 +1,5 @@
 import { newId } from "../../driver/new-id.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { finishNow } from "./finishing.ts";
 import { pageKey, pageOf } from "./layout.ts";

@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import type { Documents } from "./documents.ts";
 import { bodyKey, lastOfPage, type Placed, pageKey, pageOf } from "./layout.ts";
 import {

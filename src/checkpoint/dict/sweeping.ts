@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { type Documents, type FoundDocument, OVERTAKEN } from "./documents.ts";
 import { finishNow, isFinished } from "./finishing.ts";
 import { bodyKey, pageKey, pageOf } from "./layout.ts";

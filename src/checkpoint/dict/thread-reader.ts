@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { carries } from "../log/append-rules.ts";
 import { MOST_BYTES_READ, newestWithin } from "../log/record-range.ts";
 import type { LogRecord } from "../log/thread-log.ts";

@@ -1,4 +1,4 @@
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { unreadableThread } from "../log/listed-threads.ts";
 import type { ListedThread, LogPage } from "../log/thread-log.ts";
 import type { Documents } from "./documents.ts";

@@ -1,7 +1,7 @@
 import { type Page, page } from "../../driver/page.ts";
 import { Warnings } from "../../driver/warnings.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { globOfPrefix } from "../../internal/glob.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { parentOf } from "../../state/parent-thread.ts";
 import type { Interrupt } from "../../state/state-fields.ts";

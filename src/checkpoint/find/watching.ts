@@ -1,6 +1,6 @@
 import { assertThreadId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import type { CheckpointSummary } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isSamePlace, placeOfTail } from "../log/append-rules.ts";

@@ -1,7 +1,6 @@
 import { Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
-import { inWaves } from "../../internal/in-waves.ts";
-import { sharedReading } from "../../internal/shared-reading.ts";
+import { inWaves, sharedReading } from "../../internal/concurrency.ts";
 import { type ActiveHolds, HOLDS } from "../../state/people/legal-hold.ts";
 import type { VacuumOptions, VacuumPlanEntry, VacuumReport } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";

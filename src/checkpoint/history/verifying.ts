@@ -1,5 +1,4 @@
-import { type ErrorCode, StateError } from "../../errors.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { type ErrorCode, reasonOf, StateError } from "../../errors.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { LogChain, LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";

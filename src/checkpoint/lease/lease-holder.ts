@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { nodeCrypto } from "../../internal/node-crypto.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 
 /**
  * Which process holds a lease. It is recorded with the lease, so that a lease

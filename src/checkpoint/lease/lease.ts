@@ -1,7 +1,7 @@
 import { assertOwner } from "../../driver/ids.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import type { CheckpointContext } from "../context.ts";
 import { beginningOf, LONGEST_TTL_MS, placeOfTail, wasAppended } from "../log/append-rules.ts";
 import type { AppendRequest, ThreadTail } from "../log/thread-log.ts";

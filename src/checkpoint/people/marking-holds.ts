@@ -1,6 +1,6 @@
 import { newId } from "../../driver/new-id.ts";
 import { Warnings } from "../../driver/warnings.ts";
-import { AT_ONCE, inParallelAsFound } from "../../internal/in-parallel.ts";
+import { AT_ONCE, inParallelAsFound } from "../../internal/concurrency.ts";
 import { HOLDS, type LegalHold } from "../../state/people/legal-hold.ts";
 import type { CheckpointContext } from "../context.ts";
 import { everyThread } from "../find/finding.ts";

@@ -1,4 +1,4 @@
-import { nodeCrypto } from "../../internal/node-crypto.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { writeText } from "../../internal/write-text.ts";
 import type { LogEntry } from "../log/thread-log.ts";
 

@@ -1,4 +1,4 @@
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import type { TokenEntry } from "../../server/authentication.ts";
 import { serve } from "../../server/serve.ts";
 import type { Store } from "../../store/store.ts";

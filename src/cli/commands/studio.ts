@@ -4,7 +4,7 @@ import { openStore } from "../../backends/open-store.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { StateError } from "../../errors.ts";
 import { redact } from "../../internal/redact.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { CorePersonalData } from "../../session/personal-data.ts";
 import type { Store } from "../../store/store.ts";
 import { startStudio } from "../../studio/studio-server.ts";

@@ -1,6 +1,6 @@
 import type { CheckpointSummary } from "../../checkpoint/base-checkpointer.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { missingThread } from "../references.ts";

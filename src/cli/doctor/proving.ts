@@ -1,7 +1,7 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { reasonOf } from "../../errors.ts";
 import { type CaseOutcome, runCase } from "../../testing/run-case.ts";
 import { threadLogSuite } from "../../testing/thread-log-cases/suite.ts";
 import type { ThreadLogCase } from "../../testing/thread-log-cases/thread-log-case.ts";

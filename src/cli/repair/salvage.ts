@@ -3,8 +3,7 @@ import type { LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { newMessagesOf } from "../../checkpoint/record/chain.ts";
 import { openHeader, openRecord } from "../../checkpoint/record/record.ts";
 import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
-import { StateError } from "../../errors.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
+import { reasonOf, StateError } from "../../errors.ts";
 import { encodeValue } from "../../state/values/codec.ts";
 
 const PAGE = 100;

@@ -1,4 +1,4 @@
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import { UsageError } from "../exit-codes.ts";
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, k: 1e3, M: 1e6, G: 1e9 };

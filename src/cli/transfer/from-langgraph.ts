@@ -1,7 +1,6 @@
-import { StateError } from "../../errors.ts";
+import { reasonOf, StateError } from "../../errors.ts";
 import { globMatcher } from "../../internal/glob.ts";
 import { importPeer } from "../../internal/import-peer.ts";
-import { reasonOf } from "../../internal/reason-of.ts";
 import { redact } from "../../internal/redact.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";

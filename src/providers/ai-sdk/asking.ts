@@ -1,4 +1,4 @@
-import { untilAborted } from "../../internal/until-aborted.ts";
+import { untilAborted } from "../../internal/time.ts";
 import type { ModelPart, ModelRequest } from "../../models/model.ts";
 import type { ProviderMetadata } from "../../state/message.ts";
 import { toCallOptions } from "./call-options.ts";

@@ -1,4 +1,4 @@
-import { untilAborted } from "../../internal/until-aborted.ts";
+import { untilAborted } from "../../internal/time.ts";
 
 /** The items of a stream, until it ends or the signal aborts. However the reader leaves, the stream is let go. */
 export async function* streamItems<T>(

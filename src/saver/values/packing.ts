@@ -1,4 +1,4 @@
-import { isProxy } from "../../internal/is-proxy.ts";
+import { isProxy } from "../../internal/node-builtins.ts";
 import { type Redactor, redactText } from "../../state/secrets.ts";
 import {
   describeInstance,

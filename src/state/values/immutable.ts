@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { isProxy } from "../../internal/is-proxy.ts";
+import { isProxy } from "../../internal/node-builtins.ts";
 import { isMarked, keepMeasure, knownMeasure, type Measure, marked } from "./owned-mark.ts";
 import { type Place, readablePath } from "./path.ts";
 import { sealDate, sealMap, sealSet } from "./read-only.ts";

@@ -1,5 +1,5 @@
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import type { LineageAnswer, LineageNode } from "../api.ts";
 import type { StudioRequest } from "../request.ts";
 import type { StudioContext } from "../studio-context.ts";

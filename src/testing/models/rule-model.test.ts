@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { collectAnswer } from "../../models/collect-answer.ts";
 import type { ModelPart } from "../../models/model.ts";
-import type { Message } from "../../state/message.ts";
-import { assistantMessage, systemMessage, toolMessage, userMessage } from "../../state/message.ts";
+import { assistantMessage, type Message, systemMessage, toolMessage, userMessage } from "../../state/message.ts";
 import { type Rule, ruleModel } from "./rule-model.ts";
 
 const said = async (rules: readonly Rule[], messages: readonly Message[]) =>

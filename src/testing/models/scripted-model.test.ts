@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { AnswerCollector, collectAnswer } from "../../models/collect-answer.ts";
-import type { ModelRequest } from "../../models/model.ts";
-import { NO_USAGE } from "../../models/model.ts";
+import { type ModelRequest, NO_USAGE } from "../../models/model.ts";
 import { userMessage } from "../../state/message.ts";
 import { scriptedModel } from "./scripted-model.ts";
 import { wordsOf } from "./stream-words.ts";

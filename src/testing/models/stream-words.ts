@@ -1,4 +1,4 @@
-import { sleep } from "../../internal/sleep.ts";
+import { sleep } from "../../internal/time.ts";
 import type { ModelPart, ModelRequest } from "../../models/model.ts";
 
 /** A tool call that a model of ours makes. */

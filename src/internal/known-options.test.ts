@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "./known-options.ts";
 
 const NAMES = ["checkpointId", "metadata", "limit", "cursor", "olderThanDays"];
 
