@@ -15,7 +15,7 @@ export const testFeatures = (options: ConformanceOptions<BaseCheckpointer>): voi
     options,
   );
 
-function firstOfEachArea<Subject extends Openable, Need extends string>(
+export function firstOfEachArea<Subject extends Openable, Need extends string>(
   suite: ConformanceSuite<Subject, Need>,
 ): ConformanceSuite<Subject, Need> {
   const seen = new Set<string>();

@@ -51,7 +51,7 @@ const WIDE: readonly string[] = [
   "test/sealing/{conformance,conformance-storages,conformance-stores,killed}.test.ts",
   "test/saver/{file,sealed,random-operations}.test.ts",
   // That the suites find what is broken.
-  "src/testing/broken-*.test.ts",
+  "test/broken/*.test.ts",
   "src/cli/doctor-broken-drivers.test.ts",
   "test/oracle-stand-in/second-opinion.test.ts",
   // Processes that are killed again and again; `npm test` has one sample a storage.

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { build, transform } from "esbuild";
 import { rolldown } from "rolldown";
+import { minify } from "rolldown/utils";
 import { dts } from "rolldown-plugin-dts";
 import { ROOT } from "./packed.ts";
 
@@ -63,13 +64,21 @@ export async function bundle(folder: string): Promise<{ readonly files: number; 
 }
 
 /**
- * Takes the comments out, which are in the declarations too, and writes everything
- * in ASCII: one other letter makes every character of a file take two bytes, and its
- * reading slower. Names and lines stay as they are, for stack traces.
+ * Takes out comments and white space, which are in the declarations and the sources, and gives short names to what is
+ * local to a function. Functions, classes and what a module declares keep their names, for stack traces and messages.
+ * All is written in ASCII: one other letter makes every character of a file take two bytes, and its reading slower.
  */
 async function strip(file: string): Promise<void> {
   const given = await readFile(file, "utf8");
-  const { code } = await transform(given, { charset: "ascii", legalComments: "none" });
+  const { code: short, errors } = await minify(file, given, {
+    module: true,
+    compress: { target: "es2023", keepNames: { function: true, class: true } },
+    mangle: { toplevel: false, keepNames: true },
+    codegen: { removeWhitespace: true, legalComments: "none" },
+  });
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
+  // Lines of this length, so that a trace shows the words around a failure and not a whole file.
+  const { code } = await transform(short, { charset: "ascii", minifyWhitespace: true, lineLimit: 120 });
   await writeFile(file, withClassNames(given, code));
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { DRIVER_FAULTS } from "../../test/broken/drivers/every-fault.ts";
 import { assertFound } from "../../test/cli/doctor-on-broken-driver.ts";
-import { DRIVER_FAULTS } from "../testing/broken-drivers/every-fault.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

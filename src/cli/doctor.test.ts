@@ -1,4 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { DRIVER_FAULTS } from "../../test/broken/drivers/every-fault.ts";
+import { ReferenceLog } from "../../test/broken/drivers/reference-log.ts";
 import { assertFound, storageWithThread } from "../../test/cli/doctor-on-broken-driver.ts";
 import { holdfast, NOW, type Outcome } from "../../test/cli/fake-world.ts";
 import { filledStore } from "../../test/cli/filled-stores.ts";
@@ -7,8 +9,6 @@ import { hashedFiles } from "../../test/read-access/hashed-files.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
 import type { AppendOutcome, AppendRequest } from "../checkpoint/log/thread-log.ts";
 import { StateError } from "../errors.ts";
-import { DRIVER_FAULTS } from "../testing/broken-drivers/every-fault.ts";
-import { ReferenceLog } from "../testing/broken-drivers/reference-log.ts";
 import { put, recordAt } from "../testing/thread-log-cases/sample-records.ts";
 import { AREAS } from "./doctor/proving.ts";
 import { Ended } from "./world.ts";

@@ -4,8 +4,8 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import { casesOf } from "../../src/cli/doctor/proving.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
-import type { DriverFault } from "../../src/testing/broken-drivers/fault.ts";
 import { threadLogCases } from "../../src/testing/thread-log-cases/suite.ts";
+import type { DriverFault } from "../broken/drivers/fault.ts";
 import { holdfast } from "./fake-world.ts";
 import { standIn, threadsIn } from "./standing-in.ts";
 

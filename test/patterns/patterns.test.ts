@@ -17,8 +17,6 @@ const BUILT: Readonly<Record<string, { readonly made: () => Promise<unknown> } |
   "src/adapters/langgraph/values.ts": {
     never: "a user's own pattern, given back as a value of the state; nothing here runs it",
   },
-  "src/testing/broken-drivers/answering-faults.ts": { never: "a driver broken on purpose, for tests of the suites" },
-  "src/testing/broken-drivers/thread-faults.ts": { never: "a driver broken on purpose, for tests of the suites" },
 };
 
 const FILES = patternsInSource();

@@ -1,7 +1,7 @@
 import { StateError } from "../../src/errors.ts";
 import type { PutRequest, PutWritesRequest, SavedCheckpoint, Saver } from "../../src/saver/saver.ts";
-import { ReferenceSaver } from "../../src/testing/broken-savers/reference-saver.ts";
 import { assertSame } from "../../src/testing/same-value.ts";
+import { ReferenceSaver } from "../broken/savers/reference-saver.ts";
 import { type SeededRandom, seededRandom } from "../processes/seeded-random.ts";
 
 export interface RandomRun {

@@ -1,7 +1,7 @@
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
-import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts";
+import { ReferenceLog } from "../broken/drivers/reference-log.ts";
 import { sampleKeyring } from "../sealing/sample-keyring.ts";
 import { proveSaver } from "./saver-suite.ts";
 

@@ -3,8 +3,8 @@ import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
 import { sqliteStore } from "../../src/backends/sqlite/store.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { Store } from "../../src/store/store.ts";
-import { RewindableStoreDriver } from "../../src/testing/rewindable-store-driver.ts";
 import { testStore } from "../../src/testing/test-store.ts";
+import { RewindableStoreDriver } from "../broken/stores/rewindable-driver.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 const { keyring: shared } = await sampleKeyring();

@@ -2,11 +2,11 @@ import { afterAll, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
-import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
 import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
+import { ReferenceLog } from "../broken/drivers/reference-log.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 /** Storages and the other policy are in `conformance-storages.test.ts`, which `npm run test:all` runs. */

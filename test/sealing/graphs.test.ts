@@ -10,8 +10,8 @@ import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
-import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
+import { ReferenceLog } from "../broken/drivers/reference-log.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 /** Everything that a log holds, as one text: what whoever reads the storage sees. */

@@ -9,7 +9,7 @@ import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
-import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts";
+import { ReferenceLog } from "../broken/drivers/reference-log.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 /** Everything that a log holds, as one text: what whoever reads the storage sees. */

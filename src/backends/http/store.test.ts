@@ -1,9 +1,9 @@
 import { afterAll, describe, test } from "vitest";
+import { RewindableStoreDriver } from "../../../test/broken/stores/rewindable-driver.ts";
 import { servedStore } from "../../../test/http/served-store.ts";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { Store } from "../../store/store.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
-import { RewindableStoreDriver } from "../../testing/rewindable-store-driver.ts";
 import { testStore } from "../../testing/test-store.ts";
 import { MemoryStoreDriver } from "../memory/store-driver.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, test } from "vitest";
+import { RewindableStoreDriver } from "../../../test/broken/stores/rewindable-driver.ts";
 import { Store } from "../../store/store.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
-import { RewindableStoreDriver } from "../../testing/rewindable-store-driver.ts";
 import { testStore } from "../../testing/test-store.ts";
 import { InMemoryStore } from "./store.ts";
 import { MemoryStoreDriver } from "./store-driver.ts";

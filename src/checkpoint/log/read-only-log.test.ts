@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { DeferredIndexLog } from "../../../test/broken/drivers/deferred-index-log.ts";
+import { ReferenceLog } from "../../../test/broken/drivers/reference-log.ts";
 import { MapStorage } from "../../../test/dict-storages.ts";
 import { failureOf } from "../../../test/failure-of.ts";
 import { OTHER_METHODS, readingCalls, writingCalls } from "../../../test/read-access/every-method.ts";
@@ -6,8 +8,6 @@ import { testReadAccess } from "../../../test/read-access/proof.ts";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { MemoryCheckpointer } from "../../backends/memory/index.ts";
 import { MemoryLog } from "../../backends/memory/log.ts";
-import { DeferredIndexLog } from "../../testing/broken-drivers/deferred-index-log.ts";
-import { ReferenceLog } from "../../testing/broken-drivers/reference-log.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { placeAt, put, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
