@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { postgresqlCheckpointer } from "../src/backends/postgres/index.ts";
 import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import { searchWords } from "../src/state/searchable-text.ts";
+import { searchWords } from "../src/state/words.ts";
 import { startPostgres } from "../test/services/postgres.ts";
 import { SERVICES } from "../test/services/services.ts";
 import { keepLimits, limit } from "./limits.ts";

@@ -97,13 +97,13 @@ export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./chec
 export type { DictData, DictStorage } from "./checkpoint/dict/dict-storage.ts";
 export type { InboxItem, InboxOptions } from "./checkpoint/find/inbox.ts";
 export type { WatchOptions } from "./checkpoint/find/watching.ts";
+export type { StatePlace } from "./checkpoint/history/compared-places.ts";
 export type { CallSettlement } from "./checkpoint/history/settling-calls.ts";
 export type { RecordFault, ThreadVerdict } from "./checkpoint/history/verifying.ts";
 export type { BreakLeaseOptions, Lease, LeaseInfo, LeaseOptions } from "./checkpoint/lease/lease.ts";
 export type { ThreadLog } from "./checkpoint/log/thread-log.ts";
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record/record.ts";
-export type { StatePlace } from "./checkpoint/record/state-places.ts";
 export { type CompactingOptions, compactingConversation } from "./conversation/compacting.ts";
 export { estimateTokens, type TokenCounter } from "./conversation/estimate-tokens.ts";
 export type { Summarizer, Summary, SummaryRequest } from "./conversation/summarize.ts";
@@ -194,6 +194,16 @@ export type { RetentionOptions, RetentionOutcome } from "./session/retention-opt
 export type { RetentionRule } from "./session/retention-rules.ts";
 export type { UserItem } from "./session/user-store.ts";
 export { AgentState } from "./state/agent-state.ts";
+export type { StateDiff } from "./state/diff.ts";
+export type {
+  Interrupt,
+  ReasoningStep,
+  RecordedError,
+  StateFields,
+  StateSchema,
+  ThreadTotals,
+  ToolExecution,
+} from "./state/fields.ts";
 export {
   type AssistantMessage,
   assistantMessage,
@@ -213,7 +223,6 @@ export {
   type UserMessage,
   userMessage,
 } from "./state/message.ts";
-export type { OpenCallsPolicy } from "./state/open-calls.ts";
 export type { HoldNote, LegalHold } from "./state/people/legal-hold.ts";
 export { type Attributed, attributed, ERASED, ofNobody, type Subjects } from "./state/people/subjects.ts";
 export {
@@ -226,17 +235,7 @@ export {
   type SecretSource,
   secretRef,
 } from "./state/secrets.ts";
-export type { Standing } from "./state/standing.ts";
-export type { StateDiff } from "./state/state-diff.ts";
-export type {
-  Interrupt,
-  ReasoningStep,
-  RecordedError,
-  StateFields,
-  ThreadTotals,
-  ToolExecution,
-} from "./state/state-fields.ts";
-export type { StateSchema } from "./state/state-schema.ts";
+export type { OpenCallsPolicy, Standing } from "./state/tool-calls.ts";
 export type { JsonValue } from "./state/values/codec.ts";
 export { BaseStore } from "./store/base-store.ts";
 export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "./store/capabilities.ts";

@@ -5,7 +5,7 @@ import { uncheckedHead } from "../src/checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { placeOfTail } from "../src/checkpoint/log/append-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../src/checkpoint/log/thread-log.ts";
-import { sealMark } from "../src/checkpoint/record/record.ts";
+import { markRecord } from "../src/checkpoint/record/record.ts";
 import { AgentState } from "../src/state/agent-state.ts";
 import { userMessage } from "../src/state/message.ts";
 import { failureOf } from "./failure-of.ts";
@@ -119,7 +119,7 @@ class CrowdedLog extends MemoryLog {
     if (this.isCrowded && tail !== undefined) {
       const { seq, base, head } = tail.entry;
       const parts = { seq: seq + 1, base, head, writeId: `rival ${seq}` };
-      const record = sealMark("edit", parts, 0, undefined);
+      const record = markRecord("edit", parts, 0, undefined);
       await super.append(threadId, { expected: placeOfTail(tail), record, drop: seq > 5 ? [seq] : [] });
     }
     return super.append(threadId, request);

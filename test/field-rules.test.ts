@@ -11,7 +11,8 @@ import type {
 import type { PendingWrite, SavedCheckpoint } from "../src/saver/saver.ts";
 import type { Tombstone } from "../src/session/erasure-ledger.ts";
 import type { ErasureReceipt } from "../src/session/receipts.ts";
-import type { AppliedMark } from "../src/state/applied-mark.ts";
+import type { Interrupt, InterruptAnswer } from "../src/state/fields.ts";
+import type { AppliedMark } from "../src/state/people/applied-mark.ts";
 import {
   count,
   emptied,
@@ -26,7 +27,6 @@ import {
 import type { LegalHold } from "../src/state/people/legal-hold.ts";
 import { STATE_RULES, STORED_RULES } from "../src/state/people/personal-fields.ts";
 import { attributed, ERASED, ofNobody } from "../src/state/people/subjects.ts";
-import type { Interrupt, InterruptAnswer } from "../src/state/state-fields.ts";
 import type { StoreItem } from "../src/store/items.ts";
 
 /** Every field of a type, which the compiler asks for: a field that is added is missing here, and then in the rows. */

@@ -4,7 +4,7 @@ import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
-import { parentOf } from "../state/parent-thread.ts";
+import { parentOf } from "../state/tool-calls.ts";
 import { type FollowOptions, followTurn, isUnderWay } from "./following.ts";
 import type { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunOptions } from "./run-options.ts";

@@ -1,8 +1,8 @@
 import { reasonOf } from "../errors.ts";
 import { sleep } from "../internal/time.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import type { ToolCall } from "../state/message.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
 import { type AskedSoFar, askPerson, InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import type { RunContext } from "./run-context.ts";

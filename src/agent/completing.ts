@@ -1,7 +1,7 @@
 import { reasonOf, StateError } from "../errors.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
-import { isSettled } from "../state/open-calls.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
+import type { ToolExecution } from "../state/fields.ts";
+import { isSettled } from "../state/tool-calls.ts";
 import { encodeText } from "../state/values/codec.ts";
 import { close } from "./close-call.ts";
 import { openCalls } from "./ledger.ts";

@@ -1,7 +1,7 @@
 import type { FinishReason, ModelReport, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { Interrupt, ToolExecution } from "../state/fields.ts";
 import type { Message } from "../state/message.ts";
-import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
 import type { PendingCall } from "./later.ts";
 import type { NamedTool } from "./tool.ts";
 import type { READ_RESULT } from "./tool-result.ts";

@@ -3,7 +3,7 @@ import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { sleep } from "../internal/time.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
-import { withStanding } from "../state/standing.ts";
+import { withStanding } from "../state/tool-calls.ts";
 import type { StopReason } from "./events.ts";
 import { stopReasonOf } from "./finish.ts";
 import { pendingInterrupts } from "./interrupts.ts";

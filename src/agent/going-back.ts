@@ -3,9 +3,9 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import { callAt } from "../state/call-facts.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import { type Message, toolMessage } from "../state/message.ts";
-import { forAnotherThread, isSettled, openCallsIn } from "../state/open-calls.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
+import { forAnotherThread, isSettled, openCallsIn } from "../state/tool-calls.ts";
 import type { RunContext } from "./run-context.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { ModelRequest } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
 import type { Guards } from "./guards.ts";
 import type { RunContext } from "./run-context.ts";
 

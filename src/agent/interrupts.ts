@@ -1,8 +1,8 @@
 import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
-import { canonicalJson } from "../state/values/canonical-json.ts";
+import type { Interrupt, ToolExecution } from "../state/fields.ts";
+import { canonicalJson } from "../state/values/codec.ts";
 import type { RunEvent } from "./events.ts";
 import type { PersonQuestion, Tool } from "./tool.ts";
 

@@ -1,8 +1,8 @@
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
-import { openCallsIn } from "../state/open-calls.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
+import type { ToolExecution } from "../state/fields.ts";
+import { openCallsIn } from "../state/tool-calls.ts";
 import type { RunEvent } from "./events.ts";
 import { type Outcome, settle } from "./tool-result.ts";
 

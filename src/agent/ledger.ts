@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
-import { openCallsIn } from "../state/open-calls.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
-import { canonicalJson } from "../state/values/canonical-json.ts";
+import { openCallsIn } from "../state/tool-calls.ts";
+import { canonicalJson } from "../state/values/codec.ts";
 import type { Tool } from "./tool.ts";
 
 /**

@@ -3,7 +3,7 @@ import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { placeOfTail } from "../checkpoint/log/append-rules.ts";
-import { openHeader, sealMark } from "../checkpoint/record/record.ts";
+import { markRecord, openHeader } from "../checkpoint/record/record.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
@@ -39,7 +39,7 @@ test("a run that nobody overtakes and that is refused all the same says why", as
   const moved = { to: "elsewhere", at: 1 };
   const tail = (await store.log.tail("t"))!;
   const place = { seq: 2, writeId: "w", base: tail.entry.base, head: tail.entry.head };
-  const record = sealMark("lease", place, 1, { moved });
+  const record = markRecord("lease", place, 1, { moved });
   await store.log.append("t", { expected: placeOfTail(tail), record });
   const model = scriptedModel(["a", "b"]);
   const failure = await failureOf(() => agentOf({ model, checkpointer }).run("go", { threadId: "t" }));

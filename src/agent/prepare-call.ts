@@ -1,7 +1,7 @@
 import { reasonOf } from "../errors.ts";
 import { untilAborted } from "../internal/time.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import type { ToolCall } from "../state/message.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
 import { toolContext } from "./attempt-call.ts";
 import { guardedCall } from "./guards.ts";
 import type { Approval } from "./interrupts.ts";

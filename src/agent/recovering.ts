@@ -5,7 +5,7 @@ import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { globOfPrefix } from "../internal/glob.ts";
 import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
-import { parentOf } from "../state/parent-thread.ts";
+import { parentOf } from "../state/tool-calls.ts";
 import type { RunResult, StopReason } from "./events.ts";
 import { RunError } from "./run-error.ts";
 import type { Needed } from "./run-options.ts";

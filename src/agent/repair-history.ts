@@ -10,7 +10,7 @@ import {
   toolMessage,
   userMessage,
 } from "../state/message.ts";
-import { isPlainObject } from "../state/values/immutable.ts";
+import { isPlainObject } from "../state/values/doorway.ts";
 import { knownInCommon } from "../state/values/list-lines.ts";
 
 /**

@@ -1,5 +1,5 @@
+import type { ToolExecution } from "../state/fields.ts";
 import type { ToolCall } from "../state/message.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
 import { encodeText } from "../state/values/codec.ts";
 import { attempt } from "./attempt-call.ts";
 import { close } from "./close-call.ts";

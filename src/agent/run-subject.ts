@@ -1,8 +1,7 @@
 import { StateError } from "../errors.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
-import { type Subjects, subjectOfTurn } from "../state/people/subjects.ts";
-import { warnOfUnnamedPerson } from "../state/people/unnamed-person.ts";
+import { type Subjects, subjectOfTurn, warnOfUnnamedPerson } from "../state/people/subjects.ts";
 import type { RunContext } from "./run-context.ts";
 import type { RunOptions } from "./run-options.ts";
 

@@ -1,5 +1,5 @@
 import type { AgentState } from "../state/agent-state.ts";
-import { STOPPED_KEY } from "../state/standing.ts";
+import { STOPPED_KEY } from "../state/tool-calls.ts";
 import type { StopReason } from "./events.ts";
 
 /** Stopped by a limit of the run or by its caller. A run that was drained, or lost its model half way, should continue. */

@@ -6,7 +6,7 @@ import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { Model } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
 import { userMessage } from "../state/message.ts";
-import { parentOf } from "../state/parent-thread.ts";
+import { parentOf } from "../state/tool-calls.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { type Tool, type ToolContext, tool } from "./tool.ts";
 

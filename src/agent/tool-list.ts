@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AgentState } from "../state/agent-state.ts";
-import { canonicalJson } from "../state/values/canonical-json.ts";
+import { canonicalJson } from "../state/values/codec.ts";
 import type { Tool } from "./tool.ts";
 
 /** Under which the state keeps what tools its last run had. */

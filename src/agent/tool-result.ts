@@ -1,4 +1,5 @@
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import {
   type ContentPart,
   type FilePart,
@@ -9,7 +10,6 @@ import {
   toolMessage,
 } from "../state/message.ts";
 import { subjectOfTurn } from "../state/people/subjects.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
 import { type Tool, tool } from "./tool.ts";
 import { writtenResult } from "./written-result.ts";
 

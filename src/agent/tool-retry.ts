@@ -1,5 +1,5 @@
 import { sleep } from "../internal/time.ts";
-import type { ToolExecution } from "../state/state-fields.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Tool, ToolEffect } from "./tool.ts";
 import { type Outcome, wordsOf } from "./tool-result.ts";

@@ -5,17 +5,16 @@ import type { Page } from "../driver/page.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import type { OpenCallsPolicy } from "../state/open-calls.ts";
-import type { Standing } from "../state/standing.ts";
-import { diffStates, type StateDiff } from "../state/state-diff.ts";
+import { diffStates, type StateDiff } from "../state/diff.ts";
+import type { OpenCallsPolicy, Standing } from "../state/tool-calls.ts";
 import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
 import { type InboxItem, type InboxOptions, readInbox } from "./find/inbox.ts";
 import type { WatchOptions } from "./find/watching.ts";
+import { comparedPlaces, type StatePlace } from "./history/compared-places.ts";
 import { type CallSettlement, settleCall } from "./history/settling-calls.ts";
 import type { Lease, LeaseOptions } from "./lease/lease.ts";
 import type { SearchOrder } from "./log/thread-log.ts";
 import { INBOX, refOf } from "./options.ts";
-import { comparedPlaces, type StatePlace } from "./record/state-places.ts";
 import { loadState } from "./thread/loaded-state.ts";
 
 /** Means "whatever is there now": gives up the protection against a second writer for one save. */

@@ -11,7 +11,7 @@ import { invalid, optionsOf } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
-import type { StateDiff } from "../state/state-diff.ts";
+import type { StateDiff } from "../state/diff.ts";
 import {
   BaseCheckpointer,
   type CheckpointRef,
@@ -35,6 +35,7 @@ import { type CheckpointContext, type CheckpointerOptions, openContext } from ".
 import { checkedLimit, findByMetadata, findThreads } from "./find/finding.ts";
 import { metadataOf, summarise, summariseThreads, threadIds } from "./find/summary.ts";
 import { assertWatchOptions, type WatchOptions, watchThread } from "./find/watching.ts";
+import { comparedPlaces, type StatePlace } from "./history/compared-places.ts";
 import type { CallSettlement } from "./history/settling-calls.ts";
 import type { ThreadVerdict } from "./history/verifying.ts";
 import {
@@ -64,8 +65,7 @@ import {
   WATCH,
 } from "./options.ts";
 import { type ForkPoint, openHeader } from "./record/record.ts";
-import { comparedPlaces, type StatePlace } from "./record/state-places.ts";
-import { isGraphs } from "./record/thread-kind.ts";
+import { isGraphs } from "./record/thread-facts.ts";
 import { loadNamed, loadNewest } from "./thread/loading.ts";
 import { saveState } from "./thread/saving.ts";
 

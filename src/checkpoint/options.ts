@@ -1,6 +1,6 @@
 import { invalid, isPlainObject, type Names, optionsOf } from "../driver/options.ts";
 import { described } from "../internal/known-options.ts";
-import type { OpenCallsPolicy } from "../state/open-calls.ts";
+import type { OpenCallsPolicy } from "../state/tool-calls.ts";
 import type {
   CheckpointRef,
   CopyOptions,

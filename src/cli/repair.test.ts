@@ -8,7 +8,7 @@ import { MemoryLog } from "../backends/memory/log.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { PrefixLog } from "../checkpoint/log/prefix-log.ts";
 import type { LogChain, LogEntry, LogRecord } from "../checkpoint/log/thread-log.ts";
-import { openHeader, sealRecord } from "../checkpoint/record/record.ts";
+import { openHeader, withChecksum } from "../checkpoint/record/record.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { assistantMessage, userMessage } from "../state/message.ts";
 import { growThread } from "../testing/checkpointer-cases/conversations.ts";
@@ -63,7 +63,7 @@ const repair = async (args: readonly string[] = []) => holdfast(["repair", "sqli
 /** A record that is what was written, and whose writer wrote something else than a state. */
 function resealed(record: LogRecord, body: string): LogRecord {
   const { format: _, bodyBytes: _bytes, ...fields } = openHeader(record);
-  return sealRecord({ ...record, body: Buffer.from(body), fields });
+  return withChecksum({ ...record, body: Buffer.from(body), fields });
 }
 
 const DAMAGES: Readonly<Record<string, readonly [change: Change, sentence: RegExp, seq?: number]>> = {

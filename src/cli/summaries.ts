@@ -1,5 +1,5 @@
 import type { CheckpointSummary, ThreadSummary } from "../checkpoint/base-checkpointer.ts";
-import type { Standing } from "../state/standing.ts";
+import type { Standing } from "../state/tool-calls.ts";
 import { encodeValue } from "../state/values/codec.ts";
 import type { Column } from "./output/printer.ts";
 

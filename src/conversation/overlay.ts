@@ -1,7 +1,7 @@
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { Message } from "../state/message.ts";
-import { canonicalJson } from "../state/values/canonical-json.ts";
-import { isPlainObject } from "../state/values/immutable.ts";
+import { canonicalJson } from "../state/values/codec.ts";
+import { isPlainObject } from "../state/values/doorway.ts";
 
 /**
  * How a thread's conversation is shown instead of how it is stored. The log

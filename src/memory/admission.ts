@@ -1,4 +1,4 @@
-import { isPlainObject } from "../state/values/immutable.ts";
+import { isPlainObject } from "../state/values/doorway.ts";
 import type { ExtractableMessage } from "./extractor.ts";
 import { type Fact, MEMORY_TYPES, type MemoryType } from "./memory.ts";
 

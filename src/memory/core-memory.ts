@@ -5,7 +5,7 @@ import { invalid, isPlainObject, optionsOf } from "../driver/options.ts";
 import { reasonOf, StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import { type Message, textOf } from "../state/message.ts";
-import { unnamedPerson } from "../state/people/unnamed-person.ts";
+import { unnamedPerson } from "../state/people/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { Namespace } from "../store/store-driver.ts";
 import type { Verdict } from "./admission.ts";

@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { searchWords } from "../state/searchable-text.ts";
+import { searchWords } from "../state/words.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { StoreFilter } from "../store/filter.ts";
 import type { StoreItem } from "../store/items.ts";

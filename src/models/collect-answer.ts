@@ -1,5 +1,5 @@
 import type { ContentPart, ProviderMetadata } from "../state/message.ts";
-import { canonicalJson } from "../state/values/canonical-json.ts";
+import { canonicalJson } from "../state/values/codec.ts";
 import type { FinishReason, ModelPart, ModelUsage } from "./model.ts";
 import { ModelError } from "./model-error.ts";
 import { parseToolArguments } from "./tool-arguments.ts";

@@ -1,6 +1,6 @@
 import { beginningOf } from "../checkpoint/log/append-rules.ts";
 import type { LogEntry, ThreadLog } from "../checkpoint/log/thread-log.ts";
-import { sealMark } from "../checkpoint/record/record.ts";
+import { markRecord } from "../checkpoint/record/record.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
@@ -34,7 +34,7 @@ export async function keyToSealLogWith(keyring: Keyring, log: ThreadLog, tenant:
   const key = (await keyring.tenantKey(tenant, { isNew: true })) ?? missing(keyring);
   const generation = newId();
   const parts = { seq: 1, writeId: newId(), base: 1, head: 0 };
-  const record = sealMark("edit", parts, 0, undefined);
+  const record = markRecord("edit", parts, 0, undefined);
   const sealed = sealedRecord(record, { place, generation, key, isIndexPlain: false }, NO_PEOPLE, undefined);
   const outcome = await log.append(place.threadId, { expected: beginningOf(generation), record: sealed });
   // Another process may have noted the key meanwhile.

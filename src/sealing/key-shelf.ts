@@ -1,6 +1,6 @@
 import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { StateError } from "../errors.ts";
-import type { AppliedMark } from "../state/applied-mark.ts";
+import type { AppliedMark } from "../state/people/applied-mark.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { accessOf } from "../store/store-access.ts";
 import type { Namespace } from "../store/store-driver.ts";

@@ -5,7 +5,7 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import { Recent } from "../internal/recent.ts";
-import { type AppliedMark, laterMark } from "../state/applied-mark.ts";
+import { type AppliedMark, laterMark } from "../state/people/applied-mark.ts";
 import { type NamedKey, newKey, placeBytes } from "./box.ts";
 import { isOneKeysTrouble, knowsKey, nameOfKey, partsOfId } from "./key-names.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";

@@ -20,7 +20,7 @@ import {
   peek,
   sealedRecord,
   type TenantKey,
-  withChecksum,
+  withNewChecksum,
 } from "./sealed-record.ts";
 import { type KnownPeople, NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
@@ -262,7 +262,7 @@ function living(people: ThreadPeople, keys: KeysById): ThreadPeople {
 }
 
 const wordsAboutNobody = (record: LogRecord, erased: Uint8Array): string | undefined =>
-  wordsOf(newMessagesOf(withChecksum({ ...record, body: erased })));
+  wordsOf(newMessagesOf(withNewChecksum({ ...record, body: erased })));
 
 const isSameEntry = (record: LogRecord, entry: LogEntry): boolean =>
   record.seq === entry.seq &&

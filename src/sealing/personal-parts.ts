@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import type { LogRecord } from "../checkpoint/log/thread-log.ts";
-import { type BodyContent, contentHandedOver } from "../checkpoint/record/body-content.ts";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/record/metadata.ts";
+import { type BodyContent, contentHandedOver } from "../checkpoint/record/plan-record.ts";
 import { addedItems, type StateDelta } from "../state/delta.ts";
 import type { Message } from "../state/message.ts";
 import { callsOf, peopleOf, Sweep } from "../state/people/erasing.ts";
 import { subjectsIn } from "../state/people/subjects.ts";
 import { decodeText, encodeOwned } from "../state/values/codec.ts";
-import { isPlainObject } from "../state/values/immutable.ts";
+import { isPlainObject } from "../state/values/doorway.ts";
 import { valueAt } from "./json-parts.ts";
 import { isMostOfIt, type Parted, type PersonalPart, parted, restored } from "./parted-text.ts";
 import { leaveOf, type Piece, piecesOf, placed } from "./pieces.ts";

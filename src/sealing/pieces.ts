@@ -1,6 +1,6 @@
-import type { BodyContent } from "../checkpoint/record/body-content.ts";
+import type { BodyContent } from "../checkpoint/record/plan-record.ts";
 import type { StateDelta } from "../state/delta.ts";
-import { isPlainObject } from "../state/values/immutable.ts";
+import { isPlainObject } from "../state/values/doorway.ts";
 import { type Path, valueAt, withParts } from "./json-parts.ts";
 
 /**

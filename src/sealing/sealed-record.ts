@@ -1,6 +1,6 @@
 import type { LogEntry, LogRecord } from "../checkpoint/log/thread-log.ts";
 import { SUM_LENGTH } from "../checkpoint/record/checksum.ts";
-import { openHeader, sealRecord } from "../checkpoint/record/record.ts";
+import { openHeader, withChecksum } from "../checkpoint/record/record.ts";
 import { SEALED_HEADER } from "../driver/unopened.ts";
 import type { StateError } from "../errors.ts";
 import { combinedKey, HEAD_BYTES, keyOfBox, type NamedKey, newRandomness, openBox, sealBox, sealInto } from "./box.ts";
@@ -269,7 +269,7 @@ export function openedRecord(
     changed(place, record),
   );
   const opened = { ...own, body };
-  return isWhole && own.header !== content.h ? opened : withChecksum(opened);
+  return isWhole && own.header !== content.h ? opened : withNewChecksum(opened);
 }
 
 /** The body from what is left of it without people, and their boxes. */
@@ -301,7 +301,7 @@ function bodyFrom(
 }
 
 /** What is left has another checksum than what was there. That it is ours was proven by its boxes. */
-export function withChecksum(record: LogRecord): LogRecord {
+export function withNewChecksum(record: LogRecord): LogRecord {
   const { format: _, bodyBytes: _bytes, ...fields } = openHeader(record);
-  return sealRecord({ ...record, fields });
+  return withChecksum({ ...record, fields });
 }

@@ -19,7 +19,7 @@ import type { CallPlace } from "../driver/call.ts";
 import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import { isSearchWord } from "../state/searchable-text.ts";
+import { isSearchWord } from "../state/words.ts";
 import type { RemoteCapabilities } from "../wire/messages.ts";
 import { AppendGate } from "./append-gate.ts";
 import type { CursorSeal } from "./cursors.ts";

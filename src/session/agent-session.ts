@@ -4,7 +4,7 @@ import { assertSessionId, assertUserId, MAX_ID_BYTES } from "../driver/ids.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { isPlainObject } from "../state/values/immutable.ts";
+import { isPlainObject } from "../state/values/doorway.ts";
 
 /** What stands before a session's id, so that a session is never a conversation with the same id. */
 const SESSION_PREFIX = "session:";

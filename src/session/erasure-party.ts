@@ -1,7 +1,7 @@
 import type { Forgets } from "../checkpoint/people/people-in-thread.ts";
 import type { ScrubReport } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
-import type { AppliedMark } from "../state/applied-mark.ts";
+import type { AppliedMark } from "../state/people/applied-mark.ts";
 import type { ActiveHolds } from "../state/people/legal-hold.ts";
 import type { HeldBack, Unreached } from "./receipts.ts";
 

@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import type { AppliedMark } from "../state/applied-mark.ts";
+import type { AppliedMark } from "../state/people/applied-mark.ts";
 import type { ErasureLedger, ReadLedger } from "./erasure-ledger.ts";
 
 /** What a backend remembers of this ledger. */

@@ -11,7 +11,7 @@ import { newId } from "../driver/new-id.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { type AppliedMark, appliedMarkIn, laterMark } from "../state/applied-mark.ts";
+import { type AppliedMark, appliedMarkIn, laterMark } from "../state/people/applied-mark.ts";
 import { Sweep } from "../state/people/erasing.ts";
 import { emptied } from "../state/people/field-rule.ts";
 import { type ActiveHolds, HOLDS, holdFrom, type LegalHold } from "../state/people/legal-hold.ts";

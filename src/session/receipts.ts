@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { invalid } from "../driver/options.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { HoldNote } from "../state/people/legal-hold.ts";
-import { canonicalJson } from "../state/values/canonical-json.ts";
+import { canonicalJson } from "../state/values/codec.ts";
 import type { RetentionReport } from "./retention.ts";
 
 /** What was found and erased in one backend. */

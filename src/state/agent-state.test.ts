@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { AgentState } from "./agent-state.ts";
+import type { Interrupt, StateFields } from "./fields.ts";
 import { assistantMessage, type Message, systemMessage, toolMessage, userMessage } from "./message.ts";
-import type { Interrupt, StateFields } from "./state-fields.ts";
 
 const asked: Interrupt = { id: "i1", toolCallId: "c1", kind: "question", question: "which?", askedAt: 1 };
 const written = AgentState.create({ agentId: "a1" })

@@ -1,8 +1,5 @@
 import { StateError } from "../errors.ts";
 import { callAt } from "./call-facts.ts";
-import { areValid, type HeldFields, noteValid, wholeFields } from "./held-fields.ts";
-import { Descendant } from "./lineage.ts";
-import type { Message } from "./message.ts";
 import {
   EMPTY_FIELDS,
   faultInFields,
@@ -16,10 +13,13 @@ import {
   type StateFields,
   type ThreadTotals,
   type ToolExecution,
-} from "./state-fields.ts";
+} from "./fields.ts";
+import { areValid, type HeldFields, noteValid, wholeFields } from "./held-fields.ts";
+import { Descendant } from "./lineage.ts";
+import type { Message } from "./message.ts";
 import { decodeValue, encodeOwnedValue, type JsonValue } from "./values/codec.ts";
+import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./values/doorway.ts";
 import { wholeList } from "./values/grown-list.ts";
-import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./values/immutable.ts";
 import { grownBy, longer, madeFrom } from "./values/list-lines.ts";
 
 /** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */

@@ -1,4 +1,4 @@
-import type { ToolExecution } from "./state-fields.ts";
+import type { ToolExecution } from "./fields.ts";
 import { ListFact } from "./values/list-lines.ts";
 
 /**

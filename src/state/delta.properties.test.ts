@@ -4,9 +4,9 @@ import { exactForm } from "../../test/exact-form.ts";
 import { runs } from "../../test/property-seed.ts";
 import { AgentState } from "./agent-state.ts";
 import { DeltaFold, diffFields, type StateDelta } from "./delta.ts";
+import type { StateFields } from "./fields.ts";
 import { wholeFields } from "./held-fields.ts";
 import { assistantMessage, type Message, userMessage } from "./message.ts";
-import type { StateFields } from "./state-fields.ts";
 import { decodeText, encodeText } from "./values/codec.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { AgentState, heldFieldsOf } from "./agent-state.ts";
 import { addedItems, DeltaFold, deltaBetween, diffFields, type StateDelta } from "./delta.ts";
+import { EMPTY_FIELDS, type StateFields } from "./fields.ts";
 import { wholeFields } from "./held-fields.ts";
 import { type Message, userMessage } from "./message.ts";
-import { EMPTY_FIELDS, type StateFields } from "./state-fields.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fold = new DeltaFold(before);

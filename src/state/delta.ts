@@ -1,6 +1,6 @@
 import type { HeldFields } from "./held-fields.ts";
+import { defineOwn, own } from "./values/doorway.ts";
 import { GrownList, type HeldList, isHeldList, wholeList } from "./values/grown-list.ts";
-import { defineOwn, own } from "./values/immutable.ts";
 import { grownBy, isLong, knownInCommon } from "./values/list-lines.ts";
 
 /**

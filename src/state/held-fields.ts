@@ -1,8 +1,8 @@
+import type { StateFields } from "./fields.ts";
 import type { Message } from "./message.ts";
-import type { StateFields } from "./state-fields.ts";
+import { own } from "./values/doorway.ts";
 import { GrownList, type HeldList } from "./values/grown-list.ts";
-import { own } from "./values/immutable.ts";
-import { makeNote, noteOn } from "./values/owned-mark.ts";
+import { makeNote, noteOn } from "./values/mark.ts";
 
 /**
  * The fields as a state holds them: a long conversation that grew may not be put

@@ -6,9 +6,9 @@ import { MemoryLog } from "../backends/memory/log.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "./agent-state.ts";
+import type { StateFields, ToolExecution } from "./fields.ts";
 import { assistantMessage, userMessage } from "./message.ts";
-import type { StateFields, ToolExecution } from "./state-fields.ts";
-import { MAX_DEPTH } from "./values/immutable.ts";
+import { MAX_DEPTH } from "./values/doorway.ts";
 
 const LEVELS: readonly ((value: unknown) => unknown)[] = [
   (value) => [value],

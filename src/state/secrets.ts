@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { isPlainObject } from "./values/immutable.ts";
+import { isPlainObject } from "./values/doorway.ts";
 
 /** Where a secret can be found, to be stored in a state instead of the secret. */
 export interface SecretRef {

@@ -1,4 +1,4 @@
-import { LONGEST_TEXT, searchWords } from "../state/searchable-text.ts";
+import { LONGEST_TEXT, searchWords } from "../state/words.ts";
 import { stem } from "./stemming.ts";
 
 /** The words of a text as they are indexed: without case and accents, stemmed, in their order. */

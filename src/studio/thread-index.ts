@@ -3,7 +3,7 @@ import { metadataOf } from "../checkpoint/find/summary.ts";
 import { isReadable } from "../checkpoint/log/listed-threads.ts";
 import type { ListedThread, ThreadEntry, UnreadableThread } from "../checkpoint/log/thread-log.ts";
 import { openHeader } from "../checkpoint/record/record.ts";
-import { isGraphs } from "../checkpoint/record/thread-kind.ts";
+import { isGraphs } from "../checkpoint/record/thread-facts.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { cutAt } from "./answers/cut.ts";

@@ -3,8 +3,8 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { liveLeases } from "../../src/checkpoint/lease/lease-holder.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
+import type { ToolExecution } from "../../src/state/fields.ts";
 import { textOf } from "../../src/state/message.ts";
-import type { ToolExecution } from "../../src/state/state-fields.ts";
 
 /** A store in memory that several "processes" open, each with a checkpointer of its own. */
 export class MemoryStore {

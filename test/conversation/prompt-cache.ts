@@ -1,7 +1,7 @@
 import { estimateTokens } from "../../src/conversation/estimate-tokens.ts";
 import type { ModelRequest } from "../../src/models/model.ts";
 import { textOf } from "../../src/state/message.ts";
-import { canonicalJson } from "../../src/state/values/canonical-json.ts";
+import { canonicalJson } from "../../src/state/values/codec.ts";
 
 export interface CacheReport {
   readonly calls: number;

@@ -2,7 +2,7 @@ import { CoreAgent } from "../../src/agent/agent.ts";
 import { type Tool, tool } from "../../src/agent/tool.ts";
 import { type Model, type ModelPart, NO_USAGE } from "../../src/models/model.ts";
 import { type Message, textOf } from "../../src/state/message.ts";
-import { parentOf } from "../../src/state/parent-thread.ts";
+import { parentOf } from "../../src/state/tool-calls.ts";
 import { check, checkClaim, resultFor, type World } from "./story.ts";
 
 /** What a clerk says whose act was cut off. */

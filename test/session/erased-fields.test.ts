@@ -7,9 +7,9 @@ import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/log/thre
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
+import type { ToolExecution } from "../../src/state/fields.ts";
 import { assistantMessage, userMessage } from "../../src/state/message.ts";
 import { attributed, ERASED, ofNobody } from "../../src/state/people/subjects.ts";
-import type { ToolExecution } from "../../src/state/state-fields.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { Agent } from "../../src/wiring/agent.ts";
 import { PersonalData, type PersonalDataOptions } from "../../src/wiring/personal-data.ts";

@@ -4,11 +4,11 @@ import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
+import { EMPTY_FIELDS, type StateFields, type ToolExecution } from "../../src/state/fields.ts";
 import { assistantMessage, toolMessage } from "../../src/state/message.ts";
 import { emptied, type Rule, text } from "../../src/state/people/field-rule.ts";
 import { STATE_RULES, STORED_RULES } from "../../src/state/people/personal-fields.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
-import { EMPTY_FIELDS, type StateFields, type ToolExecution } from "../../src/state/state-fields.ts";
 import { encodeValue } from "../../src/state/values/codec.ts";
 import type { BaseStore } from "../../src/store/base-store.ts";
 

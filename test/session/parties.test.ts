@@ -3,7 +3,7 @@ import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import type { ErasureParty } from "../../src/session/erasure-party.ts";
 import { CorePersonalData } from "../../src/session/personal-data.ts";
 import { faultInReceipts } from "../../src/session/receipts.ts";
-import type { AppliedMark } from "../../src/state/applied-mark.ts";
+import type { AppliedMark } from "../../src/state/people/applied-mark.ts";
 import { KEY } from "./people.ts";
 
 /** Keys by person, which is what sealing has. */

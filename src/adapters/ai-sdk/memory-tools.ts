@@ -1,7 +1,7 @@
 import { CoreMemory, type MemoriesOf } from "../../memory/core-memory.ts";
 import type { ExtractableMessage } from "../../memory/extractor.ts";
 import { MEMORY_TYPES } from "../../memory/memory.ts";
-import { isPlainObject } from "../../state/values/immutable.ts";
+import { isPlainObject } from "../../state/values/doorway.ts";
 
 /** Older versions of the AI SDK know a schema by this symbol; newer ones take any Standard Schema. */
 const SCHEMA = Symbol.for("vercel.ai.schema");

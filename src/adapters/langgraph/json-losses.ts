@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { describeInstance, MAX_DEPTH, refusal, tooNested } from "../../state/values/immutable.ts";
+import { describeInstance, MAX_DEPTH, refusal, tooNested } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
 
 /**

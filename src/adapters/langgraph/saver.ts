@@ -28,7 +28,7 @@ import { packValue } from "../../saver/values/packing.ts";
 import { packParts } from "../../saver/values/parts.ts";
 import { Shadows } from "../../saver/values/shadows.ts";
 import type { ForeignReader } from "../../saver/values/unpacking.ts";
-import { warnOfUnnamedPerson } from "../../state/people/unnamed-person.ts";
+import { warnOfUnnamedPerson } from "../../state/people/subjects.ts";
 import type { Redactor } from "../../state/secrets.ts";
 import type { Place } from "../../state/values/path.ts";
 import { channelRules, valueKey } from "./channels.ts";

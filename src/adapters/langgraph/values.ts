@@ -6,7 +6,7 @@ import { LateText, type Packed, Packer } from "../../saver/values/packed.ts";
 import { type ForeignValues, type PackPart, tagged } from "../../saver/values/packing.ts";
 import type { ForeignReader } from "../../saver/values/unpacking.ts";
 import { type Redactor, redactText } from "../../state/secrets.ts";
-import { refusal } from "../../state/values/immutable.ts";
+import { refusal } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
 import { assertKeptByJson } from "./json-losses.ts";
 

@@ -1,5 +1,5 @@
 import { assistantMessage, type Message, toolMessage, userMessage } from "../../state/message.ts";
-import { isPlainObject } from "../../state/values/immutable.ts";
+import { isPlainObject } from "../../state/values/doorway.ts";
 
 /** An item of a conversation in the OpenAI Agents SDK, taken by its shape. */
 export type AgentsItem = { readonly [field: string]: unknown };

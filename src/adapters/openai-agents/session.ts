@@ -5,8 +5,8 @@ import { StateError } from "../../errors.ts";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import type { Message } from "../../state/message.ts";
-import { canonicalJson } from "../../state/values/canonical-json.ts";
-import { isPlainObject } from "../../state/values/immutable.ts";
+import { canonicalJson } from "../../state/values/codec.ts";
+import { isPlainObject } from "../../state/values/doorway.ts";
 import { type AgentsItem, itemOf, messageOf } from "./items.ts";
 
 /** A change that the SDK may ask for again after a failure: with the same `operationId` it is made once. */

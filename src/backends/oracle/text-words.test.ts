@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { searchWords } from "../../state/searchable-text.ts";
+import { searchWords } from "../../state/words.ts";
 import { storedTokens, textQueries, tokenOf } from "./text-words.ts";
 
 test("a token is ASCII letters and digits only, never longer than a server keeps, and never a word of the query language", () => {

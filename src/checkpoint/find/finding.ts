@@ -3,7 +3,7 @@ import { Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
 import { globMatcher, globPrefix } from "../../internal/glob.ts";
 import { described } from "../../internal/known-options.ts";
-import type { Standing } from "../../state/standing.ts";
+import type { Standing } from "../../state/tool-calls.ts";
 import { encodeText } from "../../state/values/codec.ts";
 import type { FindOptions, ListThreadsOptions } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";

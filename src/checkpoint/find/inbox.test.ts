@@ -3,8 +3,8 @@ import { AlteredLog } from "../../../test/altered-log.ts";
 import { failureOf } from "../../../test/failure-of.ts";
 import { MemoryLog } from "../../backends/memory/log.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import type { ToolExecution } from "../../state/fields.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../state/message.ts";
-import type { ToolExecution } from "../../state/state-fields.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { isReadable } from "../log/listed-threads.ts";
 

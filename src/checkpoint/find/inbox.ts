@@ -3,8 +3,8 @@ import { Warnings } from "../../driver/warnings.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { globOfPrefix } from "../../internal/glob.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import { parentOf } from "../../state/parent-thread.ts";
-import type { Interrupt } from "../../state/state-fields.ts";
+import type { Interrupt } from "../../state/fields.ts";
+import { parentOf } from "../../state/tool-calls.ts";
 import type { BaseCheckpointer, FindOptions } from "../base-checkpointer.ts";
 import { loadState } from "../thread/loaded-state.ts";
 

@@ -1,6 +1,6 @@
-import { searchWords } from "../../state/searchable-text.ts";
+import { searchWords } from "../../state/words.ts";
 import type { LogRecord } from "../log/thread-log.ts";
-import { assertProven } from "../record/record.ts";
+import { assertChecksum } from "../record/record.ts";
 
 /**
  * The words that a record of a graph brought in. Behind its first line lie the
@@ -8,7 +8,7 @@ import { assertProven } from "../record/record.ts";
  * that each message is indexed once. Keys are no words, and neither are ids.
  */
 export function graphWordsOf(record: LogRecord): string | undefined {
-  assertProven(record);
+  assertChecksum(record);
   const words = wordsInTexts(Buffer.from(record.body).toString());
   return words === "" ? undefined : words;
 }

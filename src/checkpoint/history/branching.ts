@@ -3,8 +3,7 @@ import { newId } from "../../driver/new-id.ts";
 import { withHint } from "../../driver/position-hint.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
-import { forAnotherThread, type OpenCallsPolicy, openCallsIn } from "../../state/open-calls.ts";
-import { withStanding } from "../../state/standing.ts";
+import { forAnotherThread, type OpenCallsPolicy, openCallsIn, withStanding } from "../../state/tool-calls.ts";
 import type { CheckpointContext } from "../context.ts";
 import { metadataOf } from "../find/summary.ts";
 import { beginningOf, placeOfTail, wasAppended } from "../log/append-rules.ts";
@@ -12,8 +11,8 @@ import type { LogChain } from "../log/thread-log.ts";
 import { assertCopyMayStay, erasuresAt, type WrittenFork } from "../people/erasure-mark.ts";
 import { headOf, rebuild, recordsOf } from "../record/chain.ts";
 import { fits, mayFit, planBase, wordsToAppend } from "../record/plan-record.ts";
-import { type ForkPoint, openHeader, sealRecord } from "../record/record.ts";
-import { isGraphs } from "../record/thread-kind.ts";
+import { type ForkPoint, openHeader, withChecksum } from "../record/record.ts";
+import { isGraphs } from "../record/thread-facts.ts";
 import { stateAt } from "../thread/loading.ts";
 import { assertNotMoved } from "../thread/moved-threads.ts";
 import { saveState } from "../thread/saving.ts";
@@ -77,7 +76,7 @@ async function writeFork(
   const [writeId, checkpointId] = [newId(), withHint(newId(), 1)];
   const request = {
     expected: beginningOf(writeId),
-    record: sealRecord({
+    record: withChecksum({
       seq: 1,
       writeId,
       base: 1,

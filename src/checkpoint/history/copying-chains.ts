@@ -1,12 +1,12 @@
 import { newId } from "../../driver/new-id.ts";
-import { withStanding } from "../../state/standing.ts";
-import type { StateFields } from "../../state/state-fields.ts";
+import type { StateFields } from "../../state/fields.ts";
+import { withStanding } from "../../state/tool-calls.ts";
 import type { CheckpointContext } from "../context.ts";
 import { beginningOf, placeOfTail, wasAppended } from "../log/append-rules.ts";
 import type { AppendOutcome, LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { type PlannedFrom, planBody, wordsToAppend } from "../record/plan-record.ts";
-import { type ForkPoint, openRecord, sealRecord } from "../record/record.ts";
+import { type ForkPoint, openRecord, withChecksum } from "../record/record.ts";
 import { isStep } from "../record/steps.ts";
 import { targetExists } from "./target-exists.ts";
 
@@ -77,7 +77,7 @@ function changed(
   const last = records.at(-1) as LogRecord;
   const planned = planBody(after, before, context.log.capabilities);
   const isBase = planned.kind === "base";
-  return sealRecord({
+  return withChecksum({
     seq,
     writeId: newId(),
     base: isBase ? seq : base,
@@ -106,7 +106,7 @@ function copied(context: CheckpointContext, record: LogRecord, { seq, base, fork
   const isFirst = seq === base;
   const kept = isFirst || freshMessages === undefined ? {} : { freshMessages };
   const messages = newMessagesOf(record, isFirst);
-  return sealRecord({
+  return withChecksum({
     ...record,
     seq,
     writeId: newId(),

@@ -9,9 +9,9 @@ import { type HoldingOff, withHoldingOff } from "../people/holding-off.ts";
 import { assertNotHeld } from "../people/holds.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "../record/chain.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "../record/plan-record.ts";
-import { openHeader, sealMark, sealRecord } from "../record/record.ts";
+import { markRecord, openHeader, withChecksum } from "../record/record.ts";
 import { isContent, stepsOf } from "../record/steps.ts";
-import { isGraphs } from "../record/thread-kind.ts";
+import { isGraphs } from "../record/thread-facts.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import type { Edits } from "./edits.ts";
 
@@ -116,7 +116,7 @@ export async function rebuiltOn(
   const isBase = planned.kind === "base";
   const { record } = later;
   const { format: _, bodyBytes: _bytes, freshMessages: _fresh, ...header } = later.header;
-  return sealRecord({
+  return withChecksum({
     ...record,
     base: isBase ? record.seq : record.base,
     head: record.checkpointId === undefined ? (older?.seq ?? 0) : record.head,
@@ -223,7 +223,7 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
   const parts = { seq, writeId, base, head: head?.after.seq ?? tail.entry.head };
   return {
     expected: placeOfTail(tail),
-    record: sealMark("edit", parts, context.now(), {
+    record: markRecord("edit", parts, context.now(), {
       ...thread,
       edits: editsAt(tail) + 1,
       ...(erases && { erasures: (thread.erasures ?? 0) + 1 }),

@@ -3,8 +3,8 @@ import { failureOf } from "../../../test/failure-of.ts";
 import { smallRecords } from "../../../test/small-records-log.ts";
 import { MemoryLog } from "../../backends/memory/log.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import type { ToolExecution } from "../../state/fields.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../state/message.ts";
-import type { ToolExecution } from "../../state/state-fields.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../testing/models/history-validators.ts";
 import { Checkpointer } from "../checkpointer.ts";
 

@@ -12,7 +12,7 @@ import { ERASURE_MARK } from "../people/erasure-mark.ts";
 import { activeHolds, assertNotHeld } from "../people/holds.ts";
 import { fits } from "../record/plan-record.ts";
 import { openHeader } from "../record/record.ts";
-import { isGraphs } from "../record/thread-kind.ts";
+import { isGraphs } from "../record/thread-facts.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import { appendEdit, type EditPlan, MOST_PLANS, rebuiltOn } from "./editing.ts";
 

@@ -2,8 +2,8 @@ import { StateError } from "../../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../../internal/known-options.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { isInDoubt } from "../../state/call-facts.ts";
+import type { ToolExecution } from "../../state/fields.ts";
 import { type ToolMessage, toolMessage } from "../../state/message.ts";
-import type { ToolExecution } from "../../state/state-fields.ts";
 import type { BaseCheckpointer } from "../base-checkpointer.ts";
 import { loadState } from "../thread/loaded-state.ts";
 

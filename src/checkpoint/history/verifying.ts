@@ -3,7 +3,7 @@ import type { CheckpointContext } from "../context.ts";
 import type { LogChain, LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { openHeader, openRecord } from "../record/record.ts";
-import { isGraphs } from "../record/thread-kind.ts";
+import { isGraphs } from "../record/thread-facts.ts";
 
 /** A record that differs from what was written, or that is missing. */
 export interface RecordFault {

@@ -8,7 +8,7 @@ import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { placeOfTail } from "../log/append-rules.ts";
-import { sealMark } from "../record/record.ts";
+import { markRecord } from "../record/record.ts";
 
 const START = Date.UTC(2026, 0, 1);
 let time: number;
@@ -151,7 +151,7 @@ test("a time to live that is no time is refused", async () => {
 test("a thread that was moved to another store is refused with where it is, and still loads", async () => {
   await checkpointer.save(said("hello"), "t");
   const moved = { to: "postgres://elsewhere/app", at: START };
-  const record = sealMark("edit", { seq: 2, writeId: "move", base: 1, head: 1 }, START, { moved });
+  const record = markRecord("edit", { seq: 2, writeId: "move", base: 1, head: 1 }, START, { moved });
   await log.append("t", { expected: placeOfTail((await log.tail("t"))!), record });
   const loaded = await checkpointer.load("t");
   expect(loaded?.messages).toHaveLength(1);

@@ -5,7 +5,7 @@ import { sleep } from "../../internal/time.ts";
 import type { CheckpointContext } from "../context.ts";
 import { beginningOf, LONGEST_TTL_MS, placeOfTail, wasAppended } from "../log/append-rules.ts";
 import type { AppendRequest, ThreadTail } from "../log/thread-log.ts";
-import { type LeaseState, openHeader, sealMark } from "../record/record.ts";
+import { type LeaseState, markRecord, openHeader } from "../record/record.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import { assertNotMoved } from "../thread/moved-threads.ts";
 import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState, ownedByDead } from "./lease-rules.ts";
@@ -176,7 +176,7 @@ async function appendLease(
   const seq = expected.seq + 1;
   const base = tail === undefined || tail.entry.head === 0 ? seq : tail.entry.base;
   const facts = { ...(tail && openHeader(tail.entry).thread), lease: next(generation) };
-  const record = sealMark("lease", { seq, writeId, base, head: tail?.entry.head ?? 0 }, context.now(), facts);
+  const record = markRecord("lease", { seq, writeId, base, head: tail?.entry.head ?? 0 }, context.now(), facts);
   const request: AppendRequest = {
     expected,
     record,

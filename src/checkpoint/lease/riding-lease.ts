@@ -6,7 +6,7 @@ import type { CheckpointContext } from "../context.ts";
 import { LONGEST_TTL_MS, placeOfTail, wasAppended } from "../log/append-rules.ts";
 import type { AppendRequest } from "../log/thread-log.ts";
 import { writtenFacts } from "../people/holding-off.ts";
-import { openHeader, sealMark, type ThreadFacts } from "../record/record.ts";
+import { markRecord, openHeader, type ThreadFacts } from "../record/record.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import { assertNotMoved } from "../thread/moved-threads.ts";
 import { isStillHead, type Position, positionOf, rememberPosition } from "../thread/position.ts";
@@ -132,7 +132,7 @@ export class RidingLease {
 
   #request({ tail: expected, base, head }: Tail, facts: ThreadFacts): AppendRequest {
     const { seq, writeId } = expected;
-    const record = sealMark("lease", { seq: seq + 1, writeId: newId(), base, head }, this.#context.now(), facts);
+    const record = markRecord("lease", { seq: seq + 1, writeId: newId(), base, head }, this.#context.now(), facts);
     return { expected, record, ...(writeId === this.#mark && { drop: [seq] }) };
   }
 

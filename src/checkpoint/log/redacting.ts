@@ -1,7 +1,7 @@
 import { type Redactor, redactJson } from "../../state/secrets.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { wordsToAppend } from "../record/plan-record.ts";
-import { openRecord, sealRecord } from "../record/record.ts";
+import { openRecord, withChecksum } from "../record/record.ts";
 import type { LogRecord, ThreadLog } from "./thread-log.ts";
 
 /** The record as the redactor leaves it: its body, its metadata and the words that are found by a search. */
@@ -11,6 +11,6 @@ export function redactedRecord(record: LogRecord, log: ThreadLog, redactor: Reda
   const metadata = record.metadata === undefined ? undefined : redactJson(record.metadata, redactor);
   if (body === text && metadata === record.metadata) return record;
   const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
-  const next = sealRecord({ ...record, body: Buffer.from(body, "utf8"), metadata, words: undefined, fields });
+  const next = withChecksum({ ...record, body: Buffer.from(body, "utf8"), metadata, words: undefined, fields });
   return { ...next, words: wordsToAppend(log, newMessagesOf(next)) };
 }

@@ -9,8 +9,8 @@ import type { SubjectIndex } from "../log/subject-index.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { wordsOf } from "../record/plan-record.ts";
-import { openHeader, openRecord, sealRecord } from "../record/record.ts";
-import { isGraphs } from "../record/thread-kind.ts";
+import { openHeader, openRecord, withChecksum } from "../record/record.ts";
+import { isGraphs } from "../record/thread-facts.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import type { HoldingOff } from "./holding-off.ts";
 import { activeHolds } from "./holds.ts";
@@ -199,6 +199,6 @@ function rewritten(record: LogRecord, sweep: Sweep): LogRecord | undefined {
   if (body === undefined && metadata === record.metadata) return undefined;
   const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
   const bytes = body === undefined ? record.body : Buffer.from(encodeOwned(body, "state"), "utf8");
-  const next = sealRecord({ ...record, metadata, body: bytes, words: undefined, fields });
+  const next = withChecksum({ ...record, metadata, body: bytes, words: undefined, fields });
   return { ...next, words: wordsOf(newMessagesOf(next)) };
 }

@@ -1,6 +1,6 @@
 import { StateError } from "../../errors.ts";
 import { HOLDS } from "../../state/people/legal-hold.ts";
-import { isPlainObject } from "../../state/values/immutable.ts";
+import { isPlainObject } from "../../state/values/doorway.ts";
 import type { CheckpointContext } from "../context.ts";
 import { placeOfTail } from "../log/append-rules.ts";
 import type { LogRecord, ThreadTail } from "../log/thread-log.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../state/people/legal-hold.ts";
 import type { CheckpointContext } from "../context.ts";
 import { openHeader } from "../record/record.ts";
-import { isGraphs } from "../record/thread-kind.ts";
+import { isGraphs } from "../record/thread-facts.ts";
 import { loadNewest } from "../thread/loading.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import { saveState } from "../thread/saving.ts";

@@ -9,8 +9,8 @@ import { isUnreadable } from "../history/removing-threads.ts";
 import { placeOfTail, wasAppended } from "../log/append-rules.ts";
 import { subjectIndexOf } from "../log/subject-index.ts";
 import type { AppendRequest, ThreadEntry, ThreadTail } from "../log/thread-log.ts";
-import { openHeader, sealMark } from "../record/record.ts";
-import { isGraphs } from "../record/thread-kind.ts";
+import { markRecord, openHeader } from "../record/record.ts";
+import { isGraphs } from "../record/thread-facts.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import { lookInto } from "./people-in-thread.ts";
 
@@ -91,7 +91,7 @@ function markRequest(context: CheckpointContext, tail: ThreadTail): AppendReques
   const parts = { seq: entry.seq + 1, writeId: newId(), base: entry.base, head: entry.head };
   return {
     expected: placeOfTail(tail),
-    record: sealMark("edit", parts, context.now(), { ...thread, holds: holdsAt(tail) + 1 }),
+    record: markRecord("edit", parts, context.now(), { ...thread, holds: holdsAt(tail) + 1 }),
     // Marks do not pile up.
     ...(kind === "edit" && { drop: [entry.seq] }),
   };

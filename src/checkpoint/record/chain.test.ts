@@ -4,7 +4,7 @@ import { failureOf } from "../../../test/failure-of.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { Checkpointer } from "../checkpointer.ts";
-import { sealRecord } from "./record.ts";
+import { withChecksum } from "./record.ts";
 
 async function fiveCheckpoints(): Promise<{ log: AlteredLog; checkpointer: Checkpointer }> {
   const log = new AlteredLog();
@@ -98,7 +98,7 @@ describe("a body that is sound JSON and no state", () => {
       const body = new Uint8Array(Buffer.from(text));
       const size = { records: 1, bytes: 2, liveBytes: 2, baseBytes: 2 };
       const fields = { kind: "base" as const, createdAt: 0, buildsOn: 0, schema: 0, messageCount: 0, chain: size };
-      const record = sealRecord({ ...parts, body, fields });
+      const record = withChecksum({ ...parts, body, fields });
       log.readTail = async () => ({ ...chain, tail: record, records: [record] });
       expect(await failureOf(() => checkpointer.load("t"))).toMatchObject({ code: "CORRUPT" });
     },

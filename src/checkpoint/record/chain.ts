@@ -1,14 +1,13 @@
 import { StateError } from "../../errors.ts";
 import { addedItems, DeltaFold, type StateDelta } from "../../state/delta.ts";
+import { EMPTY_FIELDS, type StateFields } from "../../state/fields.ts";
 import { type HeldFields, wholeFields } from "../../state/held-fields.ts";
 import type { Message } from "../../state/message.ts";
-import { EMPTY_FIELDS, type StateFields } from "../../state/state-fields.ts";
 import { decodeParsed, decodeText } from "../../state/values/codec.ts";
-import { isPlainObject, own } from "../../state/values/immutable.ts";
-import { inBatches, parseBytes, parseInsides } from "../../state/values/parse-together.ts";
+import { isPlainObject, own } from "../../state/values/doorway.ts";
 import type { LogChain, LogRecord } from "../log/thread-log.ts";
 import {
-  assertProven,
+  assertChecksum,
   buildsOnOf,
   isUsualLink,
   type LinkHeader,
@@ -17,7 +16,8 @@ import {
   openRecord,
   type RecordHeader,
 } from "./record.ts";
-import { assertAgents, graphsThread, isGraphs } from "./thread-kind.ts";
+import { inBatches, parseBytes, parseInsides } from "./record-batch.ts";
+import { assertAgents, graphsThread, isGraphs } from "./thread-facts.ts";
 
 /** One checkpoint, rebuilt. */
 export interface RebuiltCheckpoint<Fields extends HeldFields = StateFields> {
@@ -140,7 +140,7 @@ function* stepsTo(chain: LogChain, seq: number, bytes: Uint8Array[], mayJoin: bo
       if (header.kind !== "base" && header.kind !== "delta") continue;
       if (isGraphs(header.thread)) throw graphsThread();
       const record = batch[index] as LogRecord;
-      assertProven(record);
+      assertChecksum(record);
       links.push({ record, header });
     }
     const usual = links.findLastIndex(({ header }) => !isUsualLink(header)) + 1;

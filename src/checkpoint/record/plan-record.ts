@@ -1,12 +1,11 @@
 import { addedItems, deltaBetween, diffFields, type StateDelta } from "../../state/delta.ts";
+import type { StateFields } from "../../state/fields.ts";
 import { type HeldFields, wholeFields } from "../../state/held-fields.ts";
 import type { Message } from "../../state/message.ts";
-import { searchableText } from "../../state/searchable-text.ts";
-import type { StateFields } from "../../state/state-fields.ts";
 import { encodeOwned, encodeOwnedBytes } from "../../state/values/codec.ts";
-import { leastBytesOf } from "../../state/values/immutable.ts";
+import { leastBytesOf } from "../../state/values/doorway.ts";
+import { searchableText } from "../../state/words.ts";
 import type { LogCapabilities, ThreadLog } from "../log/thread-log.ts";
-import type { BodyContent } from "./body-content.ts";
 import type { ChainSize } from "./record.ts";
 
 /** The payload of a checkpoint record, and its effect on the chain. */
@@ -153,3 +152,19 @@ export function countingAsNew(base: PlannedBody, fields: StateFields, fresh: rea
   const newMessages = freshMessages.flatMap((index) => fields.messages[index] ?? []);
   return { ...base, newMessages, freshMessages };
 }
+
+/** What the body of a checkpoint says. */
+export interface BodyContent {
+  readonly base?: Readonly<Record<string, unknown>>;
+  readonly delta?: StateDelta;
+}
+
+/** It goes with the body. */
+const handedOver = new WeakMap<Uint8Array, BodyContent>();
+
+/** For a log that looks into the bodies it is given: it need not decode what was encoded just before. */
+export function handOverContent(body: Uint8Array, content: BodyContent): void {
+  handedOver.set(body, content);
+}
+
+export const contentHandedOver = (body: Uint8Array): BodyContent | undefined => handedOver.get(body);

@@ -8,7 +8,7 @@ import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
-import { openRecord, type RecordFields, sealRecord } from "./record.ts";
+import { openRecord, type RecordFields, withChecksum } from "./record.ts";
 
 /** A base and two deltas; in "edited" an edit as the tail, in "leased" a lease. */
 const log = new AlteredLog({ now: () => 1_700_000_000_000 });
@@ -50,7 +50,7 @@ test("a header is the JSON of its fields, in the order in which it is read, what
   });
   const parts = { seq: 5, writeId: "w", base: 1, head: 5, checkpointId: "c", metadata: undefined, words: undefined };
   const property = fc.property(fields, (given) => {
-    const record = sealRecord({ ...parts, body: Buffer.from("body"), fields: given as RecordFields });
+    const record = withChecksum({ ...parts, body: Buffer.from("body"), fields: given as RecordFields });
     const { kind, createdAt, buildsOn, schema, messageCount, chain, freshMessages, standing, graph, thread } = given;
     const { records, bytes, liveBytes, baseBytes } = chain;
     const expected = {
@@ -223,12 +223,12 @@ test("a header is JSON in its shortest form, and opens as what was sealed", () =
   ];
   const parts = { seq: 7, writeId: "w", base: 1, head: 1, checkpointId: "c", metadata: undefined, words: undefined };
   for (const fields of every) {
-    const record = sealRecord({ ...parts, body: Buffer.from("{}"), fields });
+    const record = withChecksum({ ...parts, body: Buffer.from("{}"), fields });
     expect(record.header).toBe(JSON.stringify(JSON.parse(record.header)));
     expect(openRecord(record)).toEqual({ format: 1, bodyBytes: 2, ...fields });
   }
   for (const createdAt of [Number.NaN, Number.POSITIVE_INFINITY]) {
-    const record = sealRecord({
+    const record = withChecksum({
       ...parts,
       body: Buffer.from("{}"),
       fields: { ...plain, kind: "edit", buildsOn: 0, createdAt },

@@ -1,10 +1,10 @@
 import { whyUnopened } from "../../driver/unopened.ts";
 import { StateError } from "../../errors.ts";
 import { assertKnownFormat, FORMAT_VERSION } from "../../state/agent-state.ts";
-import type { Standing } from "../../state/standing.ts";
-import { parseTexts } from "../../state/values/parse-together.ts";
+import type { Standing } from "../../state/tool-calls.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
 import { checksumOf, SUM_LENGTH } from "./checksum.ts";
+import { parseTexts } from "./record-batch.ts";
 
 /**
  * A record's header: small JSON that a driver stores without looking at it.
@@ -134,7 +134,7 @@ export interface StoredHeader {
 }
 
 /** A record whose header contains the checksum of everything else in it. */
-export function sealRecord(parts: RecordParts): LogRecord {
+export function withChecksum(parts: RecordParts): LogRecord {
   const { seq, writeId, base, head, checkpointId, metadata, names, body, words } = parts;
   const text = beginOfHeader(parts.fields, parts);
   const header = `${text}${SUM_BEGINS}${checksumOf(parts, text, text.length, body)}${SUM_ENDS}`;
@@ -176,7 +176,7 @@ const SEAL_LENGTH = SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length;
 const usualStep = (kind: RecordHeader["kind"], seq: number): number => (kind === "delta" ? seq - 1 : 0);
 
 /** A record that is not a checkpoint: it moves the tail and leaves the state alone. */
-export function sealMark(
+export function markRecord(
   kind: "edit" | "lease",
   parts: Pick<LogRecord, "seq" | "writeId" | "base" | "head">,
   createdAt: number,
@@ -184,7 +184,7 @@ export function sealMark(
 ): LogRecord {
   const none = { checkpointId: undefined, metadata: undefined, body: NO_BODY, words: undefined };
   const fields = { kind, createdAt, buildsOn: 0, schema: 0, messageCount: 0, chain: EMPTY_CHAIN };
-  return sealRecord({ ...parts, ...none, fields: { ...fields, ...(thread !== undefined && { thread }) } });
+  return withChecksum({ ...parts, ...none, fields: { ...fields, ...(thread !== undefined && { thread }) } });
 }
 
 /** The header of an entry, after its format was recognised. Without the body it cannot verify the checksum. */
@@ -193,12 +193,12 @@ export const openHeader = (entry: LogEntry): RecordHeader => unfolded(entry, par
 /** The header of a record, after its bytes were verified. */
 export function openRecord(record: LogRecord): RecordHeader {
   const header = openHeader(record);
-  assertProven(record);
+  assertChecksum(record);
   return header;
 }
 
 /** Compares a record with its checksum without parsing it. Its format must have been recognised before. */
-export function assertProven(record: LogRecord): void {
+export function assertChecksum(record: LogRecord): void {
   const { header, body, seq, checkpointId } = record;
   const sum = checksumOf(record, header, Math.max(0, header.length - SEAL_LENGTH), body);
   if (hasSeal(header, sum)) return;

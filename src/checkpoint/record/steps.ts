@@ -2,7 +2,7 @@ import type { CheckpointContext } from "../context.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "./chain.ts";
 import { wordsOf } from "./plan-record.ts";
-import { openHeader, openRecord, sealRecord } from "./record.ts";
+import { openHeader, openRecord, withChecksum } from "./record.ts";
 
 /**
  * A step is a record that holds a part of the history but is not a checkpoint: it
@@ -22,7 +22,7 @@ export function isContent(entry: LogEntry): boolean {
 export function asStep(record: LogRecord, head: number): LogRecord {
   const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
   const words = wordsOf(newMessagesOf(record));
-  return sealRecord({ ...record, head, checkpointId: undefined, metadata: undefined, words, fields });
+  return withChecksum({ ...record, head, checkpointId: undefined, metadata: undefined, words, fields });
 }
 
 /** The steps that only `entry` needs: those between it and the previous checkpoint. */

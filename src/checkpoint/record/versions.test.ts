@@ -3,8 +3,8 @@ import { AlteredLog } from "../../../test/altered-log.ts";
 import { failureOf } from "../../../test/failure-of.ts";
 import { MemoryLog } from "../../backends/memory/log.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import type { StateSchema } from "../../state/fields.ts";
 import { userMessage } from "../../state/message.ts";
-import type { StateSchema } from "../../state/state-schema.ts";
 import { Checkpointer } from "../checkpointer.ts";
 
 describe("a thread written by a newer version of holdfast", () => {

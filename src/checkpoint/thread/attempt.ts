@@ -3,7 +3,7 @@ import { newId } from "../../driver/new-id.ts";
 import { withHint } from "../../driver/position-hint.ts";
 import { StateError } from "../../errors.ts";
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
-import { NO_BYTES, type SealedBytes } from "../../state/values/sealed-bytes.ts";
+import { NO_BYTES, type WatchedBytes } from "../../state/values/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { placeOfTail } from "../log/append-rules.ts";
@@ -111,7 +111,7 @@ export const newGeneration = ({ writeId }: Attempt, options: SaveOptions): strin
 /** What the writer of a record knows about it. */
 export interface MadeRecord extends Pick<RecordHeader, "chain" | "schema"> {
   readonly thread?: ThreadFacts | undefined;
-  readonly bytes: SealedBytes;
+  readonly bytes: WatchedBytes;
   /** Set if the next save is likely to move this record's name. */
   readonly record?: LogRecord | undefined;
 }

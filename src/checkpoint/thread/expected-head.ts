@@ -1,7 +1,7 @@
 import { uncheckedHead } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { LogEntry, ThreadLog } from "../log/thread-log.ts";
-import { assertAgents } from "../record/thread-kind.ts";
+import { assertAgents } from "../record/thread-facts.ts";
 import { type Expectation, expectationAt } from "./expectation.ts";
 import { movedOn } from "./save-refusals.ts";
 

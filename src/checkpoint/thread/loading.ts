@@ -1,9 +1,9 @@
 import type { CallPlace } from "../../driver/call.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState, stateHolding } from "../../state/agent-state.ts";
+import { migrateFields } from "../../state/fields.ts";
 import { type HeldFields, wholeFields } from "../../state/held-fields.ts";
-import { migrateFields } from "../../state/state-schema.ts";
-import { NO_BYTES, sealBytes } from "../../state/values/sealed-bytes.ts";
+import { NO_BYTES, watchBytes } from "../../state/values/sealed-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isNewsOf, isSamePlace, placeOfTail } from "../log/append-rules.ts";
 import type { KnownPlace, LogChain } from "../log/thread-log.ts";
@@ -117,7 +117,7 @@ function threadAt(
     chain: header.chain,
     stored: fields,
     schema: context.schema?.version ?? header.schema,
-    bytes: sealBytes(NO_BYTES, bytes),
+    bytes: watchBytes(NO_BYTES, bytes),
     thread: openHeader(chain.tail).thread,
   };
   return { position, storedSchema: header.schema };

@@ -3,7 +3,7 @@ import { StateError } from "../../errors.ts";
 import type { CheckpointContext } from "../context.ts";
 import { placeOfTail, wasAppended } from "../log/append-rules.ts";
 import type { ThreadTail } from "../log/thread-log.ts";
-import { openHeader, sealMark, type ThreadFacts } from "../record/record.ts";
+import { markRecord, openHeader, type ThreadFacts } from "../record/record.ts";
 
 /** Refuses to write to a thread that lives elsewhere now: two live copies would run the same effects twice. */
 export function assertNotMoved(context: CheckpointContext, threadId: string, thread: ThreadFacts | undefined): void {
@@ -33,7 +33,7 @@ export async function markMoved(
   const facts = { ...thread, moved: { to, at: context.now() } };
   const request = {
     expected: placeOfTail(tail),
-    record: sealMark("edit", parts, context.now(), facts),
+    record: markRecord("edit", parts, context.now(), facts),
     // Marks that say less than this one.
     ...((kind === "edit" || kind === "lease") && { drop: [entry.seq] }),
   };

@@ -1,7 +1,7 @@
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
 import type { HeldFields } from "../../state/held-fields.ts";
 import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../../state/lineage.ts";
-import type { SealedBytes } from "../../state/values/sealed-bytes.ts";
+import type { WatchedBytes } from "../../state/values/sealed-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { KnownPlace, LogEntry, LogRecord } from "../log/thread-log.ts";
 import type { ChainSize, ThreadFacts } from "../record/record.ts";
@@ -21,7 +21,7 @@ export interface Position {
   readonly stored: HeldFields;
   /** The schema version of the state's own fields, and the byte arrays in them. */
   readonly schema: number;
-  readonly bytes: SealedBytes;
+  readonly bytes: WatchedBytes;
   /** As of the tail. */
   readonly thread: ThreadFacts | undefined;
   /** The record itself, if it is small and the next save is likely to need it. */

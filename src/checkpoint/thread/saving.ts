@@ -1,9 +1,9 @@
 import { StateError } from "../../errors.ts";
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
 import type { HeldFields } from "../../state/held-fields.ts";
-import { standingOf } from "../../state/standing.ts";
-import { leastBytesOf } from "../../state/values/immutable.ts";
-import { lookAtBytes, NO_BYTES, type SealedBytes, sealBytes } from "../../state/values/sealed-bytes.ts";
+import { standingOf } from "../../state/tool-calls.ts";
+import { leastBytesOf } from "../../state/values/doorway.ts";
+import { assertUnchanged, NO_BYTES, type WatchedBytes, watchBytes } from "../../state/values/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { Edits } from "../history/edits.ts";
@@ -12,11 +12,10 @@ import { beginningOf } from "../log/append-rules.ts";
 import { redactedRecord } from "../log/redacting.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, ThreadLog } from "../log/thread-log.ts";
 import { assertNewThreadMayStay } from "../people/erasure-mark.ts";
-import { handOverContent } from "../record/body-content.ts";
 import { encodeMetadata } from "../record/metadata.ts";
-import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "../record/plan-record.ts";
-import { openHeader, type RecordFields, sealRecord } from "../record/record.ts";
-import { assertAgents } from "../record/thread-kind.ts";
+import { fits, handOverContent, mayFit, type PlannedBody, planBody, wordsToAppend } from "../record/plan-record.ts";
+import { openHeader, type RecordFields, withChecksum } from "../record/record.ts";
+import { assertAgents } from "../record/thread-facts.ts";
 import {
   type Attempt,
   appliedBefore,
@@ -53,7 +52,7 @@ interface Plan {
   readonly planned: PlannedBody;
   readonly builtOn: Position | undefined;
   /** The bytes of the state before, of which the next part was looked at. */
-  readonly looked: SealedBytes | undefined;
+  readonly looked: WatchedBytes | undefined;
   readonly edits: Edits | undefined;
 }
 
@@ -194,7 +193,7 @@ class Saving {
     assertNotMoved(this.#context, this.#threadId, expected?.thread);
     assertNothingErased(this.#context, this.#threadId, position, expected);
     const origin = buildableOn(position, expected);
-    const looked = position && lookAtBytes(position.bytes, () => this.#state.fields);
+    const looked = position && assertUnchanged(position.bytes, () => this.#state.fields);
     const planned = this.#planBody(origin);
     return { planned, builtOn: planned.kind === "delta" ? origin : undefined, looked, edits: undefined };
   }
@@ -215,7 +214,7 @@ class Saving {
     this.#attempt = placedAt(this.#attempt, seq, this.#options);
     const tail = expected?.tail ?? beginningOf(newGeneration(this.#attempt, this.#options));
     const fields = this.#fieldsOf(planned, builtOn, { generation: tail.generation, thread: expected?.thread }, isEdit);
-    const sealed = sealRecord({
+    const sealed = withChecksum({
       seq,
       writeId: this.#attempt.writeId,
       base: builtOn?.base ?? seq,
@@ -230,7 +229,7 @@ class Saving {
     const record = redactor === undefined ? sealed : redactedRecord(sealed, log, redactor);
     if (log.capabilities.sealing !== undefined) handOverContent(planned.body, planned.content);
     const { chain, schema, thread } = fields;
-    const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
+    const bytes = watchBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
     const kept = this.#options.checkpointId === undefined ? undefined : record;
     const made = { chain, schema, thread, bytes, record: kept };
     return { request: requestFor(tail, record, isEdit ? edits : undefined, this.#options), made };

@@ -1,6 +1,6 @@
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import type { ListDiff, StateDiff } from "../../state/diff.ts";
 import { type Message, textOf } from "../../state/message.ts";
-import type { ListDiff, StateDiff } from "../../state/state-diff.ts";
 import { encodeValue } from "../../state/values/codec.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

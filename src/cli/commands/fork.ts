@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { openCallsIn } from "../../state/open-calls.ts";
+import { openCallsIn } from "../../state/tool-calls.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { stateOf } from "../references.ts";

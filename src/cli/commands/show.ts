@@ -1,6 +1,6 @@
+import type { ToolExecution } from "../../state/fields.ts";
 import { type Message, textOf } from "../../state/message.ts";
-import { withStanding } from "../../state/standing.ts";
-import type { ToolExecution } from "../../state/state-fields.ts";
+import { withStanding } from "../../state/tool-calls.ts";
 import { encodeValue, type JsonValue } from "../../state/values/codec.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";

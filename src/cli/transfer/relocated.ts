@@ -2,8 +2,8 @@ import { graphWordsOf } from "../../checkpoint/graphs/graph-words.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { newMessagesOf } from "../../checkpoint/record/chain.ts";
 import { wordsToAppend } from "../../checkpoint/record/plan-record.ts";
-import { openRecord, sealRecord, type ThreadFacts } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
+import { openRecord, type ThreadFacts, withChecksum } from "../../checkpoint/record/record.ts";
+import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { StateError } from "../../errors.ts";
 import { asChangeOf } from "../../saver/thread/body.ts";
 import { isGraphContent, type OutlinedRecord } from "./source-thread.ts";
@@ -49,7 +49,7 @@ export function relocated(record: LogRecord, outline: readonly OutlinedRecord[],
   const { buildsOn, changes, ...place } = placeElsewhere(outline, indexOf(outline, record.seq));
   const isContent = fields.kind === "base" || fields.kind === "delta";
   const facts = factsElsewhere(thread);
-  return sealRecord({
+  return withChecksum({
     ...record,
     ...place,
     body: isGraphContent(record) ? asChangeOf(record.body, record.seq, changes) : record.body,

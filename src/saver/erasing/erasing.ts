@@ -3,7 +3,7 @@ import { wordsInTexts } from "../../checkpoint/graphs/graph-words.ts";
 import { appendEdit, editsAt, holdsAt, MOST_PLANS } from "../../checkpoint/history/editing.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { Forgets, FoundInThread } from "../../checkpoint/people/people-in-thread.ts";
-import { openHeader, openRecord, sealRecord } from "../../checkpoint/record/record.ts";
+import { openHeader, openRecord, withChecksum } from "../../checkpoint/record/record.ts";
 import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
 import { everyRecord, type Records } from "../history/whole-thread.ts";
 import { placeOf } from "../names.ts";
@@ -139,5 +139,5 @@ function rewritten({ record, body, metadata }: SweptRecord): LogRecord | undefin
   const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
   const bytes = body === undefined ? record.body : encodeBody(body);
   const words = wordsInTexts(Buffer.from(bytes).toString());
-  return sealRecord({ ...record, metadata, body: bytes, words: words === "" ? undefined : words, fields });
+  return withChecksum({ ...record, metadata, body: bytes, words: words === "" ? undefined : words, fields });
 }

@@ -1,9 +1,9 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
+import type { StatePlace } from "../../checkpoint/history/compared-places.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import type { StatePlace } from "../../checkpoint/record/state-places.ts";
-import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
+import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { StateError } from "../../errors.ts";
-import { diffLists, eachDifference, type ListDiff, type StateDiff } from "../../state/state-diff.ts";
+import { diffLists, eachDifference, type ListDiff, type StateDiff } from "../../state/diff.ts";
 import { placeOf } from "../names.ts";
 import { Epoch } from "../thread/epoch.ts";
 import { agentsThread } from "../thread/graph-kind.ts";

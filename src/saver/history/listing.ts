@@ -1,7 +1,7 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { openHeader, type RecordHeader } from "../../checkpoint/record/record.ts";
-import { canonicalJson } from "../../state/values/canonical-json.ts";
+import { canonicalJson } from "../../state/values/codec.ts";
 import { placeOf } from "../names.ts";
 import type { CheckpointInfo, ListRequest, SavedCheckpoint } from "../saver.ts";
 import { Epoch } from "../thread/epoch.ts";

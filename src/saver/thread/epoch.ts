@@ -1,5 +1,5 @@
 import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { assertProven, openHeader, type RecordHeader, type ThreadFacts } from "../../checkpoint/record/record.ts";
+import { assertChecksum, openHeader, type RecordHeader, type ThreadFacts } from "../../checkpoint/record/record.ts";
 import { StateError } from "../../errors.ts";
 import { type CheckpointPlace, checkpointName, isNewest, placeOf } from "../names.ts";
 import { applied, type PartsDelta } from "../values/parts.ts";
@@ -78,7 +78,7 @@ export class Epoch {
 
   take(record: LogRecord, header: RecordHeader = openHeader(record)): void {
     if (header.thread?.kind !== "graph") throw agentsThread();
-    assertProven(record);
+    assertChecksum(record);
     this.#move(record, header);
     const place = placeOf(record, header);
     if (place === undefined) return;

@@ -6,7 +6,7 @@ import { deltaOf } from "../values/parts.ts";
 import type { WriteCall } from "./body.ts";
 import { addCall, Epoch, type KnownCheckpoint, type KnownWrite } from "./epoch.ts";
 import type { Operation, PutOperation, Surroundings, WritesOperation } from "./operations.ts";
-import { callsOf, type Planned, relinked, relinkedParts, sealGraphRecord } from "./sealing.ts";
+import { callsOf, graphRecord, type Planned, relinked, relinkedParts } from "./sealing.ts";
 
 /** What was read of older epochs, by the name it was asked for. Good until the base moves. */
 export type OlderEpochs = Map<string, Epoch | undefined>;
@@ -80,7 +80,7 @@ export class Planner {
     const delta = deltaOf(parent === undefined ? new Map() : epoch.partsOf(parent), texts);
     const checkpoint = { on: parent?.seq ?? 0, parts: delta };
     const isNew = parent !== undefined || put.parentId === undefined;
-    return sealGraphRecord(this.#context, epoch, put, mark, {
+    return graphRecord(this.#context, epoch, put, mark, {
       checkpoint,
       writes: callsOf(carried),
       isNewest,
@@ -103,7 +103,7 @@ export class Planner {
     for (const text of texts.values()) live += epoch.pool.weightOf(text);
     const checkpoint = { on: 0, parts: deltaOf(new Map(), texts) };
     this.#epoch = epoch;
-    return sealGraphRecord(this.#context, epoch, put, mark, {
+    return graphRecord(this.#context, epoch, put, mark, {
       checkpoint,
       writes: callsOf(linked),
       isNewest,
@@ -143,7 +143,7 @@ export class Planner {
     const newest = copied === undefined && !epoch.knows(operation) ? undefined : await this.#newestId(operation.ns);
     const isNewest = newest === operation.id;
     if (older === undefined || copied === undefined) {
-      return sealGraphRecord(this.#context, epoch, operation, mark, {
+      return graphRecord(this.#context, epoch, operation, mark, {
         checkpoint: undefined,
         writes: calls,
         isNewest,
@@ -153,7 +153,7 @@ export class Planner {
     }
     const texts = relinkedParts(older, epoch, copied);
     const checkpoint = { on: 0, parts: deltaOf(new Map(), texts) };
-    return sealGraphRecord(this.#context, epoch, operation, mark, {
+    return graphRecord(this.#context, epoch, operation, mark, {
       checkpoint,
       writes: calls,
       isNewest,

@@ -2,7 +2,7 @@ import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { wordsInTexts } from "../../checkpoint/graphs/graph-words.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { writtenFacts } from "../../checkpoint/people/holding-off.ts";
-import { type GraphFacts, type RecordFields, sealRecord } from "../../checkpoint/record/record.ts";
+import { type GraphFacts, type RecordFields, withChecksum } from "../../checkpoint/record/record.ts";
 import { newId } from "../../driver/new-id.ts";
 import { namingSubjects } from "../erasing/thread-subjects.ts";
 import { type CheckpointPlace, checkpointName, longPlace, newestName } from "../names.ts";
@@ -39,7 +39,7 @@ export interface Content {
 const RECORD_WEIGHT = 300;
 
 /** The next record of an epoch, which takes it in. `mark` is where the pool stood before the content was interned. */
-export function sealGraphRecord(
+export function graphRecord(
   context: CheckpointContext,
   epoch: Epoch,
   place: CheckpointPlace,
@@ -71,7 +71,7 @@ export function sealGraphRecord(
     graph,
     thread: writtenFacts(epoch.thread) ?? epoch.thread,
   };
-  const record = sealRecord({
+  const record = withChecksum({
     seq,
     writeId: newId(),
     base: epoch.base,
@@ -119,7 +119,7 @@ export function sealKept(
   const metadata = namingSubjects(known?.metadata, subjects);
   const put = known && { ...known, metadata, ...(createdAt !== undefined && { createdAt }) };
   const content = { checkpoint, writes, ...facts, live: 0, isNew: false, metadata, ...(put !== undefined && { put }) };
-  return sealGraphRecord(context, epoch, place, mark, content).record;
+  return graphRecord(context, epoch, place, mark, content).record;
 }
 
 /** Writes as calls that make them again. */

@@ -8,7 +8,7 @@ import {
   refuseProperties,
   tooLarge,
   tooNested,
-} from "../../state/values/immutable.ts";
+} from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
 import { type Packed, Packer, packedList } from "./packed.ts";
 import type { Shadows } from "./shadows.ts";

@@ -1,5 +1,5 @@
 import { isAttributed } from "../../state/people/subjects.ts";
-import { defineOwn, isPlainObject } from "../../state/values/immutable.ts";
+import { defineOwn, isPlainObject } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
 import { hasMessageShape } from "./graph-placeholders.ts";
 import type { Packed } from "./packed.ts";

@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { MAX_DEPTH } from "../../state/values/immutable.ts";
+import { MAX_DEPTH } from "../../state/values/doorway.ts";
 import { hasLists, type Pool, splitLists, wholeList } from "./pool.ts";
 
 /** How values under tags of their own are read, for those who wrote them. */

@@ -1,6 +1,6 @@
 import type { StateDelta } from "../delta.ts";
 import type { Message } from "../message.ts";
-import { isPlainObject } from "../values/immutable.ts";
+import { isPlainObject } from "../values/doorway.ts";
 import { emptied, mapList, mapRecord, type Rule, rowsFor, without } from "./field-rule.ts";
 import { STATE_RULES, type Whose } from "./personal-fields.ts";
 import {

@@ -1,5 +1,5 @@
 import type { Message } from "../message.ts";
-import { isPlainObject } from "../values/immutable.ts";
+import { isPlainObject } from "../values/doorway.ts";
 import { type Attributed, ERASED, isAttributed } from "./subjects.ts";
 
 /**

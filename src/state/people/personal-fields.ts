@@ -1,6 +1,6 @@
+import type { StateFields } from "../fields.ts";
 import type { Message } from "../message.ts";
-import type { StateFields } from "../state-fields.ts";
-import { isPlainObject } from "../values/immutable.ts";
+import { isPlainObject } from "../values/doorway.ts";
 import {
   becomes,
   content,

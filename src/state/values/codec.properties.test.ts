@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { exactForm } from "../../../test/exact-form.ts";
 import { runs } from "../../../test/property-seed.ts";
 import { decodeText, decodeValue, encodeText, encodeValue } from "./codec.ts";
-import { immutableCopy } from "./immutable.ts";
+import { immutableCopy } from "./doorway.ts";
 
 /** Any sequence of UTF-16 code units, so that halves of pairs, U+0000 and U+2028 occur. */
 const text = fc.string({

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { exactForm } from "../../../test/exact-form.ts";
 import { failureOf } from "../../../test/failure-of.ts";
 import { decodeText, decodeValue, encodeText, encodeValue } from "./codec.ts";
-import { SealedValue } from "./sealed-value.ts";
+import { SealedValue } from "./doorway.ts";
 
 const roundTrip = (value: unknown): unknown => decodeText(encodeText(value, "value"), "value");
 const fromJson = (text: string): unknown => JSON.parse(text);

@@ -1,9 +1,17 @@
 import { StateError } from "../../errors.ts";
-import { defineOwn, immutableCopy, MAX_DEPTH, own, ownBytes } from "./immutable.ts";
+import {
+  defineOwn,
+  freezeDate,
+  freezeMap,
+  freezeSet,
+  immutableCopy,
+  MAX_DEPTH,
+  own,
+  ownBytes,
+  SealedValue,
+} from "./doorway.ts";
 import { jsonBytes } from "./json-bytes.ts";
 import { pathTo } from "./path.ts";
-import { sealDate, sealMap, sealSet } from "./read-only.ts";
-import { SealedValue } from "./sealed-value.ts";
 
 /**
  * Lossless JSON. Values that JSON lacks are written as an object whose only
@@ -238,8 +246,8 @@ function decodeTag(record: Record<string, unknown>, source: Source, depth: numbe
       if (typeof v === "string" && /^-?\d+$/.test(v)) return BigInt(v);
       break;
     case "date":
-      if (v === null) return own(sealDate(new Date(Number.NaN)));
-      if (typeof v === "string" && isDateText(v)) return own(sealDate(new Date(v)));
+      if (v === null) return own(freezeDate(new Date(Number.NaN)));
+      if (typeof v === "string" && isDateText(v)) return own(freezeDate(new Date(v)));
       break;
     case "bytes":
       if (isBase64(v)) return met(source, new Uint8Array(Buffer.from(v, "base64")));
@@ -248,10 +256,10 @@ function decodeTag(record: Record<string, unknown>, source: Source, depth: numbe
       if (isBase64(v)) return met(source, Buffer.from(v, "base64"));
       break;
     case "map":
-      if (isListOfPairs(v)) return own(sealMap(new Map(decodeOwned(v, source, depth + 1) as [unknown, unknown][])));
+      if (isListOfPairs(v)) return own(freezeMap(new Map(decodeOwned(v, source, depth + 1) as [unknown, unknown][])));
       break;
     case "set":
-      if (Array.isArray(v)) return own(sealSet(new Set(decodeOwned(v, source, depth + 1) as unknown[])));
+      if (Array.isArray(v)) return own(freezeSet(new Set(decodeOwned(v, source, depth + 1) as unknown[])));
       break;
     case "object":
       if (isPlain(v)) return decodeProperties(v, source, depth + 1);
@@ -297,3 +305,13 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
 
 const isListOfPairs = (value: unknown): value is [unknown, unknown][] =>
   Array.isArray(value) && value.every((pair) => Array.isArray(pair) && pair.length === 2);
+
+/** The same text for equal values: keys are sorted at every level. */
+export const canonicalJson = (value: unknown): string => JSON.stringify(ordered(encodeValue(value, "value")));
+
+function ordered(value: JsonValue): JsonValue {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(ordered);
+  const entries = Object.entries(value as { readonly [key: string]: JsonValue });
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, ordered(item)]));
+}

@@ -10,7 +10,7 @@ import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState, heldFieldsOf } from "../agent-state.ts";
 import { deltaBetween } from "../delta.ts";
 import { assistantMessage, type Message, userMessage } from "../message.ts";
-import { standingOf } from "../standing.ts";
+import { standingOf } from "../tool-calls.ts";
 import { CHUNK, GrownList } from "./grown-list.ts";
 
 const BASE = 2500;

@@ -1,5 +1,5 @@
-import { own } from "./immutable.ts";
-import { makeNote, noteOn } from "./owned-mark.ts";
+import { own } from "./doorway.ts";
+import { makeNote, noteOn } from "./mark.ts";
 
 /**
  * A long list to which something was added. It is put together when somebody

@@ -1,6 +1,6 @@
+import { own } from "./doorway.ts";
 import { GrownList, type HeldList, type ListEnd } from "./grown-list.ts";
-import { own } from "./immutable.ts";
-import { isMarked, makeNote, noteOn } from "./owned-mark.ts";
+import { isMarked, makeNote, noteOn } from "./mark.ts";
 
 /**
  * How the lists of states came from one another. They are immutable, and the

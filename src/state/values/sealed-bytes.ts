@@ -7,7 +7,7 @@ import { pathTo } from "./path.ts";
  * without anybody noticing. Their checksums are taken when they are written or
  * read, and later saves check them again.
  */
-export interface SealedBytes {
+export interface WatchedBytes {
   readonly leaves: readonly { readonly bytes: Uint8Array; readonly sum: number }[];
   /** The leaf to check next. */
   readonly next: number;
@@ -27,9 +27,9 @@ function crc32(bytes: Uint8Array): number {
   return checksum(bytes);
 }
 
-export const NO_BYTES: SealedBytes = { leaves: [], next: 0 };
+export const NO_BYTES: WatchedBytes = { leaves: [], next: 0 };
 
-export function sealBytes(before: SealedBytes, added: readonly Uint8Array[]): SealedBytes {
+export function watchBytes(before: WatchedBytes, added: readonly Uint8Array[]): WatchedBytes {
   if (added.length === 0) return before;
   const leaves = added.map((bytes) => ({ bytes, sum: crc32(bytes) }));
   return { ...before, leaves: [...before.leaves, ...leaves] };
@@ -39,7 +39,7 @@ export function sealBytes(before: SealedBytes, added: readonly Uint8Array[]): Se
  * Refuses bytes that were changed; returns the seals with the position of the next
  * check. `root` returns what they are in, for the path.
  */
-export function lookAtBytes(sealed: SealedBytes, root: () => unknown): SealedBytes {
+export function assertUnchanged(sealed: WatchedBytes, root: () => unknown): WatchedBytes {
   const { leaves } = sealed;
   let [looked, next] = [0, sealed.next];
   for (let count = 0; count < leaves.length && looked < BYTES_PER_LOOK; count++) {

@@ -1,6 +1,6 @@
 import { Refusal } from "../../server/refusal.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import { diffStates, type StateDiff } from "../../state/state-diff.ts";
+import { diffStates, type StateDiff } from "../../state/diff.ts";
 import type { DiffAnswer, DiffSide, FieldChange } from "../api.ts";
 import type { StudioRequest } from "../request.ts";
 import type { SeenState } from "../state-cache.ts";

@@ -1,8 +1,8 @@
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import type { StateFields } from "../../state/state-fields.ts";
+import type { StateFields } from "../../state/fields.ts";
 import { decodeValue } from "../../state/values/codec.ts";
-import { isPlainObject } from "../../state/values/immutable.ts";
+import { isPlainObject } from "../../state/values/doorway.ts";
 import type { ValuePath } from "../api.ts";
 import { valueAt } from "./value-tree.ts";
 

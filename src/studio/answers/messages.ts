@@ -1,5 +1,5 @@
+import type { Interrupt, StateFields, ToolExecution } from "../../state/fields.ts";
 import { type Message, textOf } from "../../state/message.ts";
-import type { Interrupt, StateFields, ToolExecution } from "../../state/state-fields.ts";
 import type { ShownCall, ShownExecution, ShownMessage, ShownPart, ShownQuestion } from "../api.ts";
 import { ARGUMENTS_SHOWN, cut, cutAt, LINE_SHOWN, TEXT_SHOWN } from "./cut.ts";
 import { jsonText } from "./value-tree.ts";

@@ -1,9 +1,9 @@
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { bodyOf } from "../../checkpoint/record/chain.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
-import type { ToolExecution } from "../../state/state-fields.ts";
-import { isPlainObject } from "../../state/values/immutable.ts";
+import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import type { ToolExecution } from "../../state/fields.ts";
+import { isPlainObject } from "../../state/values/doorway.ts";
 import type { SeriesAnswer, SeriesPoint } from "../api.ts";
 import type { StudioRequest } from "../request.ts";
 import type { StudioContext } from "../studio-context.ts";

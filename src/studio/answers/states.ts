@@ -2,8 +2,8 @@ import { metadataOf } from "../../checkpoint/find/summary.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
 import { Refusal } from "../../server/refusal.ts";
 import { isInDoubt } from "../../state/call-facts.ts";
-import { openCallsIn } from "../../state/open-calls.ts";
-import type { ToolExecution } from "../../state/state-fields.ts";
+import type { ToolExecution } from "../../state/fields.ts";
+import { openCallsIn } from "../../state/tool-calls.ts";
 import type {
   BytesAnswer,
   LedgerAnswer,

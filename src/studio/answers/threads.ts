@@ -1,5 +1,5 @@
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-kind.ts";
+import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import type {
   CheckpointRow,
   CheckpointsAnswer,

@@ -1,7 +1,6 @@
 import { StateError } from "../../errors.ts";
 import { encodeValue } from "../../state/values/codec.ts";
-import { isPlainObject } from "../../state/values/immutable.ts";
-import { SealedValue } from "../../state/values/sealed-value.ts";
+import { isPlainObject, SealedValue } from "../../state/values/doorway.ts";
 import type { ValueAnswer, ValueChild, ValueNode, ValuePath } from "../api.ts";
 import { cutAt } from "./cut.ts";
 

@@ -1,6 +1,6 @@
 import { AgentState } from "../../state/agent-state.ts";
+import type { StateFields } from "../../state/fields.ts";
 import { userMessage } from "../../state/message.ts";
-import type { StateFields } from "../../state/state-fields.ts";
 import { assertSame } from "../same-value.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, conversation, fullState, loaded } from "./conversations.ts";

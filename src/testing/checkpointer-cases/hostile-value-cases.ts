@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import type { Interrupt, ToolExecution } from "../../state/fields.ts";
 import { assistantMessage, userMessage } from "../../state/message.ts";
-import type { Interrupt, ToolExecution } from "../../state/state-fields.ts";
-import { MAX_DEPTH } from "../../state/values/immutable.ts";
+import { MAX_DEPTH } from "../../state/values/doorway.ts";
 import { failureOf } from "../expect-failure.ts";
 import { KEPT_VALUES, REFUSED_VALUES } from "../hostile-values.ts";
 import { assertSame } from "../same-value.ts";

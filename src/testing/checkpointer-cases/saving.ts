@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AgentState } from "../../state/agent-state.ts";
-import type { StateFields } from "../../state/state-fields.ts";
+import type { StateFields } from "../../state/fields.ts";
 import { failureOf } from "../expect-failure.ts";
 import { assertSame } from "../same-value.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";

@@ -1,6 +1,6 @@
 import { type Model, type ModelPart, type ModelRequest, type ModelTool, NO_USAGE } from "../../models/model.ts";
 import { type Message, type ToolMessage, textOf } from "../../state/message.ts";
-import { searchWords } from "../../state/searchable-text.ts";
+import { searchWords } from "../../state/words.ts";
 import { paced, type ScriptedToolCall, textParts, toolCallParts } from "./stream-words.ts";
 
 export interface Rule {

@@ -1,5 +1,5 @@
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { sealRecord } from "../../checkpoint/record/record.ts";
+import { withChecksum } from "../../checkpoint/record/record.ts";
 import { recordAt } from "./sample-records.ts";
 
 /**
@@ -11,7 +11,7 @@ export function recordSaying(seq: number, words: string, fields: Partial<LogReco
   const body = Buffer.from(JSON.stringify({ base: { messages: [{ role: "user", content: words }] } }));
   const chain = { records: 0, bytes: 0, liveBytes: 0, baseBytes: 0 };
   const base = { kind: "base" as const, createdAt: 0, buildsOn: 0, schema: 0, messageCount: 1, chain };
-  return sealRecord({ ...parts, body, fields: base });
+  return withChecksum({ ...parts, body, fields: base });
 }
 
 /** What the owner of the bodies tells a driver that asks for the words of a record. */

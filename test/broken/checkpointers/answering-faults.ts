@@ -14,11 +14,11 @@ import {
 } from "../../../src/checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../../src/checkpoint/checkpointer.ts";
 import type { WatchOptions } from "../../../src/checkpoint/find/watching.ts";
+import type { StatePlace } from "../../../src/checkpoint/history/compared-places.ts";
 import type { Lease } from "../../../src/checkpoint/lease/lease.ts";
-import type { StatePlace } from "../../../src/checkpoint/record/state-places.ts";
 import { type Page, page } from "../../../src/driver/page.ts";
 import type { AgentState } from "../../../src/state/agent-state.ts";
-import type { StateDiff } from "../../../src/state/state-diff.ts";
+import type { StateDiff } from "../../../src/state/diff.ts";
 import type { CheckpointerFault } from "./fault.ts";
 
 const OPEN_CALLS = "a call that is open is run by its own thread alone: a fork and a copy settle it, with another key";

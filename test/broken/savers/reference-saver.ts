@@ -25,8 +25,7 @@ import type {
   Saver,
 } from "../../../src/saver/saver.ts";
 import { inWriteOrder, replacesEarlier, writeIndex } from "../../../src/saver/thread/write-rules.ts";
-import { canonicalJson } from "../../../src/state/values/canonical-json.ts";
-import { decodeText, encodeText } from "../../../src/state/values/codec.ts";
+import { canonicalJson, decodeText, encodeText } from "../../../src/state/values/codec.ts";
 
 /** One checkpoint and its writes. `info` is absent while only writes have come. */
 export interface KeptCheckpoint {

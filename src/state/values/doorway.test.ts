@@ -4,7 +4,7 @@ import { failureOf } from "../../../test/failure-of.ts";
 import { AgentState } from "../agent-state.ts";
 import { type Message, userMessage } from "../message.ts";
 import { decodeText, encodeText } from "./codec.ts";
-import { immutableCopy, MAX_DEPTH } from "./immutable.ts";
+import { immutableCopy, MAX_DEPTH } from "./doorway.ts";
 
 class Account {
   readonly balance = 1;

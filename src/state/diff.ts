@@ -1,7 +1,7 @@
+import type { StateFields } from "./fields.ts";
 import type { Message } from "./message.ts";
-import type { StateFields } from "./state-fields.ts";
 import { encodeText } from "./values/codec.ts";
-import { isPlainObject } from "./values/immutable.ts";
+import { isPlainObject } from "./values/doorway.ts";
 
 /** The differences between two lists, from where they part. */
 export interface ListDiff<Item = unknown> {

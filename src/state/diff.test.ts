@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AgentState } from "./agent-state.ts";
+import { diffStates, type StateDiff } from "./diff.ts";
 import { type Message, userMessage } from "./message.ts";
-import { diffStates, type StateDiff } from "./state-diff.ts";
 
 const diff = (before: AgentState, after: AgentState): StateDiff => diffStates(before.fields, after.fields);
 const [a, b, c] = ["a", "b", "c"].map((text) => userMessage(text)) as [Message, Message, Message];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOwned, own } from "./immutable.ts";
+import { isOwned, own } from "./doorway.ts";
 
 test("the mark of an owned value is seen by nobody: not by keys, spreads, JSON, comparison or a clone", () => {
   const value = own({ a: [1] });

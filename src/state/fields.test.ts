@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
-import { EMPTY_FIELDS, type StateFields } from "./state-fields.ts";
-import { migrateFields, type StateSchema } from "./state-schema.ts";
+import { EMPTY_FIELDS, migrateFields, type StateFields, type StateSchema } from "./fields.ts";
 
 const withLog = (fields: StateFields, entry: string): StateFields => ({
   ...fields,

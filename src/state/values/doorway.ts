@@ -1,9 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { isProxy } from "../../internal/node-builtins.ts";
-import { isMarked, keepMeasure, knownMeasure, type Measure, marked } from "./owned-mark.ts";
+import { isMarked, keepMeasure, knownMeasure, type Measure, marked } from "./mark.ts";
 import { type Place, readablePath } from "./path.ts";
-import { sealDate, sealMap, sealSet } from "./read-only.ts";
-import { SealedValue } from "./sealed-value.ts";
 
 /**
  * The doorway into state. What passes is a private, frozen copy that contains
@@ -173,7 +171,7 @@ function copyObject(value: object, place: Place, depth: number, passage: Passage
       return copyProperties(value, Object.create(null), place, depth, passage);
     case Date.prototype:
       refuseProperties(value, place);
-      return own(sealDate(new Date((value as Date).getTime())));
+      return own(freezeDate(new Date((value as Date).getTime())));
     case Map.prototype: {
       refuseProperties(value, place);
       const entries: [unknown, unknown][] = [];
@@ -182,7 +180,7 @@ function copyObject(value: object, place: Place, depth: number, passage: Passage
         const itemPlace = { parent: place, step: `(value ${entries.length})` };
         entries.push([copy(key, keyPlace, depth + 1, passage), copy(item, itemPlace, depth + 1, passage)]);
       }
-      return own(sealMap(new Map(entries)));
+      return own(freezeMap(new Map(entries)));
     }
     case Set.prototype: {
       refuseProperties(value, place);
@@ -191,7 +189,7 @@ function copyObject(value: object, place: Place, depth: number, passage: Passage
         const itemPlace = { parent: place, step: `(item ${items.length})` };
         items.push(copy(item, itemPlace, depth + 1, passage));
       }
-      return own(sealSet(new Set(items)));
+      return own(freezeSet(new Set(items)));
     }
     case SealedValue.prototype: {
       const { keyId, sealed } = value as SealedValue;
@@ -260,4 +258,53 @@ export function refusal(place: Place, what: string): StateError {
 export function tooLarge(place: Place): StateError {
   const path = readablePath(place);
   return new StateError("TOO_LARGE", `${path}: the value is larger than ${MAX_SIZE} characters in all`, { path });
+}
+
+/**
+ * Freezing does not reach the content of a Map, a Set or a Date. A change in
+ * place would look saved and be lost with the process. So the methods that change
+ * them are replaced, on these instances alone; readers still see ordinary Maps,
+ * Sets and Dates.
+ */
+
+const MAP_CHANGES = ["set", "delete", "clear"];
+const SET_CHANGES = ["add", "delete", "clear"];
+const DATE_CHANGES = Object.getOwnPropertyNames(Date.prototype).filter((name) => name.startsWith("set"));
+
+export const freezeMap = <T extends object>(map: T): T => Object.defineProperties(map, MAP_REFUSALS);
+export const freezeSet = <T extends object>(set: T): T => Object.defineProperties(set, SET_REFUSALS);
+export const freezeDate = (date: Date): Date => Object.defineProperties(date, DATE_REFUSALS);
+
+const MAP_REFUSALS = refusals(MAP_CHANGES, "Map", "new Map(it)");
+const SET_REFUSALS = refusals(SET_CHANGES, "Set", "new Set(it)");
+const DATE_REFUSALS = refusals(DATE_CHANGES, "Date", "new Date(it)");
+
+/** Not enumerable, so that comparing and printing are not affected. */
+function refusals(names: readonly string[], kind: string, copy: string): PropertyDescriptorMap {
+  const one = (name: string): PropertyDescriptor => ({
+    enumerable: false,
+    value: (): never => {
+      throw new TypeError(
+        `${name}() on a ${kind} that belongs to a state, which never changes: change a copy, ${copy}, and hand that to a with…() method`,
+      );
+    },
+  });
+  return Object.fromEntries(names.map((name) => [name, one(name)]));
+}
+
+/**
+ * A value sealed with a key that is not at hand. It is stored and passed on
+ * unchanged: whoever has the key can open it, and for everybody else the rest of
+ * the state still loads. The doorway freezes it, like everything in a state.
+ */
+export class SealedValue {
+  /** The name of the key that it was sealed with, never the key. */
+  readonly keyId: string;
+  /** The sealed bytes, in base64. */
+  readonly sealed: string;
+
+  constructor(keyId: string, sealed: string) {
+    this.keyId = keyId;
+    this.sealed = sealed;
+  }
 }

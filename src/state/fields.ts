@@ -1,6 +1,7 @@
+import { StateError } from "../errors.ts";
 import type { Message } from "./message.ts";
+import { isPlainObject } from "./values/doorway.ts";
 import { type HeldList, isHeldList } from "./values/grown-list.ts";
-import { isPlainObject } from "./values/immutable.ts";
 import { isLong, ListFact } from "./values/list-lines.ts";
 
 /** One tool call. Its result is the tool message with the same call id, which is stored once. */
@@ -196,4 +197,30 @@ export function faultInMessage(message: unknown): string | undefined {
   if (!ROLES.has(role)) return `.role must be one of ${[...ROLES].join(", ")}`;
   if (typeof content !== "string" && !Array.isArray(content)) return ".content must be a string or a list of parts";
   return undefined;
+}
+
+/** The version of *your* part of the state (metadata, provider state), and how to migrate an older one. */
+export interface StateSchema {
+  /** A whole number, 1 or greater. States saved without a schema count as version 0. */
+  readonly version: number;
+  /**
+   * Called once for each version between the stored one and `version`, in order:
+   * `migrate(fields, 0)` turns version 0 into 1. Must return new fields and leave the given ones alone.
+   */
+  migrate(fields: StateFields, fromVersion: number): StateFields;
+}
+
+export function migrateFields(fields: StateFields, stored: number, schema: StateSchema | undefined): StateFields {
+  const target = schema?.version ?? stored;
+  if (stored > target) {
+    throw new StateError(
+      "INCOMPATIBLE",
+      `the state has schema version ${stored}; this program knows up to ${target}. Deploy the newer program to read it`,
+    );
+  }
+  let migrated = fields;
+  for (let version = stored; schema !== undefined && version < target; version++) {
+    migrated = schema.migrate(migrated, version);
+  }
+  return migrated;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inBatches, parseBytes, parseInsides, parseTexts } from "./parse-together.ts";
+import { inBatches, parseBytes, parseInsides, parseTexts } from "./record-batch.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../test/property-seed.ts";
 import { assistantMessage, systemMessage, toolMessage, userMessage } from "./message.ts";
-import { LONGEST_TEXT, searchableText, searchWords } from "./searchable-text.ts";
+import { LONGEST_TEXT, searchableText, searchWords } from "./words.ts";
 
 describe("the words of a text", () => {
   const cases: readonly [what: string, text: string, words: readonly string[]][] = [
