@@ -1,5 +1,6 @@
 /** A process that saves without a pause, for bench/vacuum.ts: `vacuum-writer-program.ts <url> <schema> <index> <ms its clock is ahead>`. */
-import { AgentState, postgresqlCheckpointer, userMessage } from "../src/index.ts";
+import { postgresqlCheckpointer } from "../src/backends/postgres/index.ts";
+import { AgentState, userMessage } from "../src/index.ts";
 
 /** What it is told: so many saves, or saves until it is told to stop. */
 export type WriterCommand = { readonly saves: number } | { readonly untilStopped: true } | { readonly stop: true };

@@ -5,7 +5,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { postgresqlCheckpointer } from "../src/index.ts";
+import { postgresqlCheckpointer } from "../src/backends/postgres/index.ts";
 import { startPostgres } from "../test/services/postgres.ts";
 import { keepLimits, type LimitRow, limit } from "./limits.ts";
 import { fillPostgres } from "./scale/fill-postgres.ts";

@@ -7,15 +7,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  Agent,
-  type BaseCheckpointer,
-  type DictStorage,
-  FileCheckpointer,
-  MemoryCheckpointer,
-  StorageBackendAdapter,
-  sqliteCheckpointer,
-} from "holdfast";
+import { Agent, type BaseCheckpointer, type DictStorage, StorageBackendAdapter } from "holdfast";
+import { FileCheckpointer } from "holdfast/file";
+import { MemoryCheckpointer } from "holdfast/memory";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 import { ruleModel } from "holdfast/testing";
 
 const model = ruleModel([

@@ -10,7 +10,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Agent, FileCheckpointer, MemoryCheckpointer, tool } from "holdfast";
+import { Agent, tool } from "holdfast";
+import { FileCheckpointer } from "holdfast/file";
+import { MemoryCheckpointer } from "holdfast/memory";
 import { ruleModel, scriptedModel } from "holdfast/testing";
 
 /** The whole program of each process. */

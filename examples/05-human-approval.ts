@@ -10,7 +10,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Agent, StateError, sqliteCheckpointer, tool } from "holdfast";
+import { Agent, StateError, tool } from "holdfast";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 import { ruleModel } from "holdfast/testing";
 
 const threadId = "payments";

@@ -6,15 +6,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  AgentState,
-  type Checkpointer,
-  StateError,
-  sqliteCheckpointer,
-  textOf,
-  uncheckedHead,
-  userMessage,
-} from "holdfast";
+import { AgentState, type Checkpointer, StateError, textOf, uncheckedHead, userMessage } from "holdfast";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 
 /** Loads, changes, saves; and does it again from the top when somebody else was faster. */
 async function addNote(checkpointer: Checkpointer, text: string): Promise<number> {

@@ -7,7 +7,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Agent, FileCheckpointer, textOf } from "holdfast";
+import { Agent, textOf } from "holdfast";
+import { FileCheckpointer } from "holdfast/file";
 import { ruleModel } from "holdfast/testing";
 
 const model = ruleModel([

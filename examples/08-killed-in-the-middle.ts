@@ -11,7 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Agent, sqliteCheckpointer, type Tool, type ToolContext, tool } from "holdfast";
+import { Agent, type Tool, type ToolContext, tool } from "holdfast";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 import { ruleModel } from "holdfast/testing";
 
 const TOOLS = ["read_metrics", "set_flag", "send_letter", "send_money"] as const;

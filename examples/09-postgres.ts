@@ -6,7 +6,8 @@
  *   export HOLDFAST_POSTGRES_URL=postgres://user:password@127.0.0.1:5432/postgres
  *   npx tsx examples/09-postgres.ts
  */
-import { AgentState, postgresqlCheckpointer, StateError, textOf, userMessage } from "holdfast";
+import { AgentState, StateError, textOf, userMessage } from "holdfast";
+import { postgresqlCheckpointer } from "holdfast/postgres";
 import { Pool } from "pg";
 
 const dsn = process.env["HOLDFAST_POSTGRES_URL"];

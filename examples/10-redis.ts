@@ -5,7 +5,8 @@
  *   HOLDFAST_REDIS_URL=redis://localhost:6379 npx tsx examples/10-redis.ts
  */
 import { randomUUID } from "node:crypto";
-import { Agent, redisCheckpointer, StateError } from "holdfast";
+import { Agent, StateError } from "holdfast";
+import { redisCheckpointer } from "holdfast/redis";
 import { ruleModel } from "holdfast/testing";
 import { Redis } from "ioredis";
 

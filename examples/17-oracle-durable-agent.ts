@@ -12,7 +12,8 @@
  *
  * With variables missing it says which, shows the wiring and ends.
  */
-import { Agent, type Checkpointer, oracleCheckpointer } from "holdfast";
+import { Agent, type Checkpointer } from "holdfast";
+import { oracleCheckpointer } from "holdfast/oracle";
 import { ruleModel } from "holdfast/testing";
 
 const REQUIRED = ["ORACLE_DSN", "ORACLE_USER", "ORACLE_PASSWORD", "ORACLE_WALLET"];
@@ -20,7 +21,8 @@ const THREAD_ID = "oracle_example_thread";
 const TABLE_NAME = "HOLDFAST_EXAMPLE";
 
 const WIRING = `
-    import { Agent, oracleCheckpointer } from "holdfast";
+    import { Agent } from "holdfast";
+import { oracleCheckpointer } from "holdfast/oracle";
 
     const checkpointer = oracleCheckpointer({
       dsn: process.env.ORACLE_DSN,

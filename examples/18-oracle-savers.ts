@@ -11,15 +11,15 @@
  *
  * With variables missing it says which, shows the wiring and ends.
  */
-import { Agent, OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "holdfast";
-import { oracleConnection } from "holdfast/oracle";
+import { Agent } from "holdfast";
+import { OracleCheckpointSaver, OracleStore, oracleCheckpointer, oracleConnection } from "holdfast/oracle";
 import { ruleModel } from "holdfast/testing";
 
 const REQUIRED = ["ORACLE_DSN", "ORACLE_USER", "ORACLE_PASSWORD", "ORACLE_WALLET"];
 const DIMENSION = 1024;
 
 const WIRING = `
-    import { OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "holdfast";
+    import { OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "holdfast/oracle";
     import { oracleConnection } from "holdfast/oracle";
 
     const connection = oracleConnection({

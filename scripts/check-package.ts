@@ -82,7 +82,8 @@ async function assertNamedByBuild(paths: readonly string[]): Promise<void> {
 
 /** Makes a SQLite file with one thread in it. */
 const FILL = `
-import { AgentState, sqliteCheckpointer, userMessage } from "holdfast";
+import { AgentState, userMessage } from "holdfast";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 const checkpointer = sqliteCheckpointer({ path: "agents.db" });
 await checkpointer.save(AgentState.create().withMessage(userMessage("hello")), "trip-42");
 await checkpointer.close();

@@ -49,6 +49,7 @@ const config = {
       "holdfast/conformance": ["../src/testing/conformance.ts"],
       "holdfast/server": ["../src/server/index.ts"],
       "holdfast/driver": ["../src/for-drivers.ts"],
+      "holdfast/backends": ["../src/backends/factories.ts"],
       "holdfast/langgraph": ["../src/adapters/langgraph/index.ts"],
       "holdfast/*": ["../src/backends/*/index.ts"],
     },

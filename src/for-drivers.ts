@@ -6,7 +6,6 @@
 
 export { openPlace, placeOf } from "./checkpoint/find/search-place.ts";
 export { assertAppend } from "./checkpoint/log/append-rules.ts";
-export { DeferredLog, type DriverFacts, type OptionalOperation } from "./checkpoint/log/deferred-log.ts";
 export { listedThread, unreadableThread } from "./checkpoint/log/listed-threads.ts";
 export type {
   AppendOutcome,
@@ -37,12 +36,12 @@ export { assertAddress, assertParameters, type LocalUrl, parseLocalUrl } from ".
 export { type ErrorCode, StateError } from "./errors.ts";
 export { importPeer } from "./internal/import-peer.ts";
 export type { Comparison, Condition, FieldPath, Scalar } from "./store/conditions.ts";
-export { DeferredStoreDriver, type FullStoreDriver, type StoreDriverFacts } from "./store/deferred-driver.ts";
 export { type ItemFields, matches } from "./store/matching.ts";
 export { compareIds, compareNamespaces, decodeNamespace, encodeNamespace, rangeBelow } from "./store/namespaces.ts";
 export {
   type Change,
   type ChangeResult,
+  type FullStoreDriver,
   type ItemId,
   type ItemWords,
   MOST_CHANGES,

@@ -61,7 +61,6 @@ export type { RetryOptions } from "./agent/tool-retry.ts";
 export { fromUIMessage, toUIMessages, type UIMessage, type UIPart } from "./agent/ui-messages.ts";
 export type { UIResponseOptions } from "./agent/ui-response.ts";
 export type { UIMessageChunk, UIStreamOptions } from "./agent/ui-stream.ts";
-export * from "./backends/factories.ts";
 export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";

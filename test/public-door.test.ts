@@ -2,60 +2,48 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import * as backends from "../src/backends/factories.ts";
 import { BACKENDS } from "../src/backends/registry.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
-import { DeferredLog } from "../src/checkpoint/log/deferred-log.ts";
-import type { ThreadLog } from "../src/checkpoint/log/thread-log.ts";
 import * as root from "../src/index.ts";
-import { DeferredStoreDriver } from "../src/store/deferred-driver.ts";
-import { accessOf } from "../src/store/store-access.ts";
-import type { StoreDriver } from "../src/store/store-driver.ts";
 import { staticClosure } from "./static-closure.ts";
 
 const SRC = fileURLToPath(new URL("../src/", import.meta.url));
 const NAMES = Object.keys(BACKENDS);
-const OPTIONAL = ["connect", "search", "catchUp", "queryMetadata", "subscribe", "now", "declined"] as const;
-
-const offered = (log: ThreadLog): readonly string[] => OPTIONAL.filter((name) => log[name] !== undefined);
-
 describe.each(NAMES)("%s", (name) => {
   const entry = BACKENDS[name];
   if (entry === undefined) throw new Error(`no entry for ${name}`);
 
-  test("what is said of its driver before that is loaded is what the driver says", async () => {
+  test("its capabilities are known when it is made, and naming it opens and imports nothing", async () => {
     const checkpointer = (await entry.load()).openUrl(entry.example);
     const log = contextOf(checkpointer)?.log;
-    if (!(log instanceof DeferredLog)) throw new Error("its driver is not deferred");
-    const before = { name: log.name, capabilities: log.capabilities, offers: offered(log) };
-    const driver: ThreadLog = await log.driver();
-    expect({ name: driver.name, capabilities: driver.capabilities, offers: offered(driver) }).toEqual(before);
+    expect(log?.capabilities).toEqual(expect.objectContaining({ durability: expect.any(String) }));
     await checkpointer.close();
+    const store = await entry.store?.load();
+    await store?.openStoreUrl(entry.example).close();
+    const loaded = [
+      ...(await staticClosure(`src/backends/${name}/index.ts`)),
+      ...(await staticClosure("src/backends/factories.ts")),
+    ];
+    const clients = Object.keys(entry.peers).map((peer) => `from "${peer}`);
+    const found: string[] = [];
+    for (const path of loaded) {
+      const statements = (await readFile(new URL(`../${path}`, import.meta.url), "utf8")).match(
+        /^import (?!type\b)[^;]*;/gm,
+      );
+      if (statements?.some((text) => clients.some((client) => text.includes(client)))) found.push(path);
+    }
+    expect(found).toEqual([]);
   });
 
-  test.runIf(entry.store)(
-    "what is said of its store's driver before that is loaded is what the driver says",
-    async () => {
-      const store = (await entry.store?.load())?.openStoreUrl(entry.example);
-      const driver = store && accessOf(store)?.driver;
-      if (!(driver instanceof DeferredStoreDriver)) throw new Error("its driver is not deferred");
-      const { name: called, capabilities, connect } = driver;
-      const loaded: StoreDriver = await driver.driver();
-      expect(loaded).toMatchObject({ name: called, capabilities });
-      expect(loaded.connect === undefined).toBe(connect === undefined);
-      for (const operation of ["searchText", "searchVector", "readVector", "dimension"] as const) {
-        expect(loaded[operation], operation).toBeTypeOf("function");
-      }
-      await store?.close();
-    },
-  );
-
-  test("its names are at the root, and are the same as in its subpath", async () => {
+  test("its names are in holdfast/backends, the same as in its subpath, and not at the root", async () => {
     const subpath = (await import(`../src/backends/${name}/index.ts`)) as Record<string, unknown>;
-    const atRoot: Record<string, unknown> = { ...root };
+    const together: Record<string, unknown> = { ...backends };
     expect(entry.names.values.length).toBeGreaterThan(0);
-    for (const value of [...entry.names.values, ...(entry.store?.names.values ?? [])]) {
-      expect(atRoot[value], value).toBeDefined();
-      expect(subpath[value], value).toBe(atRoot[value]);
+    for (const value of [...entry.names.values, ...(entry.store?.names.values ?? []), ...(entry.saver?.values ?? [])]) {
+      expect(together[value], value).toBeDefined();
+      expect(subpath[value], value).toBe(together[value]);
+      expect(root, value).not.toHaveProperty(value);
     }
   });
 
@@ -94,14 +82,11 @@ async function filesNaming(folder: string, values: readonly string[]): Promise<r
   return found.sort();
 }
 
-test("importing the package loads the doors of the backends, and no driver", async () => {
+test("importing the package loads no backend: a URL or a subpath does", async () => {
   const loaded = await staticClosure("src/index.ts");
   expect(loaded.length).toBeGreaterThan(100);
-  expect(loaded.filter((path) => /^src\/backends\/\w+\/(log|store-driver)\.ts$/.test(path))).toEqual([]);
-  const doors = loaded.filter((path) => /^src\/backends\/\w+\/checkpointer\.ts$/.test(path));
-  expect(doors).toHaveLength(NAMES.length);
-  const stores = loaded.filter((path) => /^src\/backends\/\w+\/store\.ts$/.test(path));
-  expect(stores).toHaveLength(Object.values(BACKENDS).filter(({ store }) => store !== undefined).length);
+  const rest = loaded.filter((path) => path.startsWith("src/backends/") && path.split("/").length > 3);
+  expect(rest).toEqual([]);
 });
 
 /** Each is the first of what comes with a first use: a run, a saver's call, an erasure, a sealed record and so on. */
@@ -115,7 +100,6 @@ const COME_WITH_USE = [
   "checkpoint/history/editing.ts",
   "checkpoint/history/retention.ts",
   "checkpoint/history/branching.ts",
-  "checkpoint/dict/documents.ts",
   "state/people/erasing.ts",
   "store/searching.ts",
   "conversation/plan-compaction.ts",
@@ -143,8 +127,8 @@ test("importing the package loads no module of Node that takes long and is neede
 });
 
 test("that would be found: the walk goes through imports and stops at those that wait", async () => {
-  expect(await staticClosure("src/backends/sqlite/log.ts")).toContain("src/backends/sqlite/statements.ts");
-  const door = await staticClosure("src/backends/sqlite/checkpointer.ts");
-  expect(door).toContain("src/checkpoint/thread/saving.ts");
-  expect(door).not.toContain("src/backends/sqlite/log.ts");
+  expect(await staticClosure("src/backends/sqlite/checkpointer.ts")).toContain("src/backends/sqlite/statements.ts");
+  const openers = await staticClosure("src/backends/open.ts");
+  expect(openers).toContain("src/backends/registry.ts");
+  expect(openers).not.toContain("src/backends/sqlite/checkpointer.ts");
 });

@@ -2,15 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  AgentState,
-  type Checkpointer,
-  FileCheckpointer,
-  MemoryCheckpointer,
-  redisCheckpointer,
-  sqliteCheckpointer,
-  userMessage,
-} from "../src/index.ts";
+import { FileCheckpointer } from "../src/backends/file/index.ts";
+import { MemoryCheckpointer } from "../src/backends/memory/index.ts";
+import { redisCheckpointer } from "../src/backends/redis/index.ts";
+import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
+import { AgentState, type Checkpointer, userMessage } from "../src/index.ts";
 import { seededRandom } from "./processes/seeded-random.ts";
 import { seed } from "./property-seed.ts";
 import { describeWithService } from "./services/with-service.ts";

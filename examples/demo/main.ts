@@ -10,7 +10,8 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type AgentState, sqliteCheckpointer, textOf } from "holdfast";
+import { type AgentState, textOf } from "holdfast";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 import { outsideWorldPath, readEffects } from "./outside-world.ts";
 import { INCIDENT, QUESTION, storePath, THREAD_ID } from "./story.ts";
 

@@ -6,7 +6,8 @@
  *   npx tsx examples/demo/on-call.ts resume <folder>
  *   npx tsx examples/demo/on-call.ts history <folder>
  */
-import { Agent, type Checkpointer, type Run, sqliteCheckpointer, textOf } from "holdfast";
+import { Agent, type Checkpointer, type Run, textOf } from "holdfast";
+import { sqliteCheckpointer } from "holdfast/sqlite";
 import { ruleModel } from "holdfast/testing";
 import { onCallTools } from "./on-call-tools.ts";
 import { storePath, THREAD_ID } from "./story.ts";

@@ -29,7 +29,7 @@ export async function bundle(folder: string): Promise<{ readonly files: number; 
     input: await entryPoints(),
     platform: "node",
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
-    // The doors of the backends are both at the root and behind `import()`: that is meant.
+    // A backend's door is both an entry point and behind `import()`: that is meant.
     checks: { ineffectiveDynamicImport: false },
   });
   const { output } = await bundled.write({

@@ -28,7 +28,8 @@ const { ruleModel } = require("holdfast/testing");
 /** Names of every entry, used so that a compiler looks at all their declarations. */
 export const typescriptProgram = (entries: readonly string[]): string => `
 ${entries.map((entry, index) => `import * as entry${index} from ${JSON.stringify(entry)};`).join("\n")}
-import { Agent, AgentState, MemoryCheckpointer, tool, userMessage } from "holdfast";
+import { Agent, AgentState, tool, userMessage } from "holdfast";
+import { MemoryCheckpointer } from "holdfast/memory";
 import { ruleModel } from "holdfast/testing";
 
 export const entries: readonly object[] = [${entries.map((_, index) => `entry${index}`).join(", ")}];

@@ -1,11 +1,10 @@
-/** The sources that name backends: the names at the package's root, and the hints that `assertCheckpointer` gives. */
+/** The sources that name backends: the names of `holdfast/backends`, and the hints that `assertCheckpointer` gives. */
 import { BACKENDS } from "../../src/backends/registry.ts";
 import { formatted } from "../package/formatted.ts";
 import type { SyncedPart } from "./part.ts";
 
 const HEAD = "// Written by `npm run sync` from src/backends/registry.ts. Do not edit.\n";
 
-/** Doors only: a driver is imported by its door, at its first use. */
 function factories(): string {
   const line = (path: string, { values, types }: (typeof BACKENDS)[string]["names"]): string => {
     const exported = [...values, ...types.map((name) => `type ${name}`)].join(", ");

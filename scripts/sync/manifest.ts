@@ -17,6 +17,7 @@ function synced(manifest: Record<string, unknown>): Record<string, unknown> {
   const names = Object.keys(BACKENDS);
   const exports = {
     ".": entry("index"),
+    "./backends": entry("backends/factories"),
     ...Object.fromEntries(names.map((name) => [`./${name}`, entry(`backends/${name}/index`)])),
     "./driver": entry("for-drivers"),
     "./langgraph": {

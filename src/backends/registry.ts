@@ -28,7 +28,7 @@ export interface StoreModule {
 
 /** A backend that also keeps items. */
 export interface StoreEntry {
-  /** The names at the package's root, as `store.ts` exports them. */
+  /** The names in `holdfast/backends`, as `store.ts` exports them. */
   readonly names: { readonly values: readonly string[]; readonly types: readonly string[] };
   readonly load: () => Promise<StoreModule>;
 }
@@ -42,7 +42,7 @@ export interface TablesModule {
 export interface BackendEntry {
   /** The name that people use. */
   readonly title: string;
-  /** The names at the package's root, as `checkpointer.ts` exports them. Everything else is in the backend's subpath. */
+  /** The names in `holdfast/backends`, as `checkpointer.ts` exports them. Everything else is in the backend's subpath. */
   readonly names: { readonly values: readonly string[]; readonly types: readonly string[] };
   readonly hints?: BackendHints;
   readonly schemes: readonly string[];
@@ -51,7 +51,7 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Absent if the backend keeps threads only. */
   readonly store?: StoreEntry;
-  /** The names at the package's root, as `saver.ts` exports them, if a saver has its own tables. */
+  /** The names in `holdfast/backends`, as `saver.ts` exports them, if a saver has its own tables. */
   readonly saver?: { readonly values: readonly string[]; readonly types: readonly string[] };
   /** Absent if there is no schema to migrate. */
   readonly tables?: () => Promise<TablesModule>;
@@ -69,7 +69,7 @@ export interface BackendEntry {
 
 /**
  * The only list of backends, one entry each. `npm run sync` generates from it the
- * package's exports and peers, the names at its root (`factories.ts`), the hints of
+ * package's exports and peers, the names of `holdfast/backends` (`factories.ts`), the hints of
  * `assertCheckpointer` and the README's table.
  */
 export const BACKENDS: Readonly<Record<string, BackendEntry>> = {

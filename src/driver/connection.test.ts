@@ -58,7 +58,7 @@ describe("one connection, many facets", () => {
     const { shared, events } = counted();
     let times = 0;
     const used = shared.lease(async () => ++times);
-    const [unused, held] = [shared.lease(itself), shared.hold()];
+    const [unused, held] = [shared.lease(itself), shared.lease(itself)];
     expect(await used.opened()).toBeUndefined();
     expect(await Promise.all([used.get(), used.get()])).toEqual([1, 1]);
     expect(await used.opened()).toBe(1);
@@ -127,12 +127,12 @@ describe("one connection, many facets", () => {
         return () => void events.push(`let go ${time}`);
       },
     });
-    const [used, unused] = [shared.lease(itself), shared.hold()];
+    const [used, unused] = [shared.lease(itself), shared.lease(itself)];
     await used.get();
     await used.release();
     expect(events).toEqual(["held 1"]);
     await unused.release();
-    await shared.hold().release();
+    await shared.lease(itself).release();
     expect(events).toEqual(["held 1", "close", "let go 1", "held 2", "let go 2"]);
   });
 
@@ -186,7 +186,7 @@ describe("one connection, many facets", () => {
         if (opened === 1) throw new Error("read-only");
         return opened;
       }),
-      shared.hold(),
+      shared.lease(itself),
     ];
     await expect(lease.get()).rejects.toThrow("read-only");
     expect(events).toEqual(["open 1", "close 1"]);

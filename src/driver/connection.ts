@@ -50,11 +50,6 @@ export class SharedConnection<Opened> {
     );
   }
 
-  /** Keeps the connection open without using it, for a facet whose code is not loaded yet. */
-  hold(): Lease<void> {
-    return this.lease(async () => undefined);
-  }
-
   /**
    * When nobody else uses the connection, a failed preparation closes it, so that
    * the next attempt opens a new one. The cause may lie in the opening itself,

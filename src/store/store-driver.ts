@@ -205,3 +205,7 @@ export interface StoreDriver extends Driver {
   /** The storage's own clock. */
   now(): Promise<number>;
 }
+
+/** A driver that can be searched both ways, as all in this package can be. */
+export type FullStoreDriver = StoreDriver &
+  Required<Pick<StoreDriver, "searchText" | "searchVector" | "readVector" | "dimension">>;

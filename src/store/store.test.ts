@@ -6,7 +6,6 @@ import { openStore } from "../backends/open-store.ts";
 import { StateError } from "../errors.ts";
 import { BaseStore } from "./base-store.ts";
 import { storeCapabilities } from "./capabilities.ts";
-import { DeferredStoreDriver } from "./deferred-driver.ts";
 import { Store } from "./store.ts";
 import type { Change, StoredItem, WriteOutcome } from "./store-driver.ts";
 
@@ -153,29 +152,6 @@ test("a misspelt option of a factory is refused", () => {
   expect(() => new InMemoryStore({ stateSchema: {} } as never)).toThrow(/no option "stateSchema"/);
   expect(() => new InMemoryStore({ dimension: 0 })).toThrow(/whole number/);
   expect(() => new InMemoryStore({ index: ["a..b"] })).toThrow(/no path/);
-});
-
-test("a driver that is deferred is loaded at the first use, and not by closing", async () => {
-  let loads = 0;
-  const facts = { name: "memory", connects: false, capabilities: new MemoryStoreDriver().capabilities };
-  const load = async () => {
-    loads++;
-    return new MemoryStoreDriver();
-  };
-  let isHeld = true;
-  const held = {
-    release: async () => {
-      isHeld = false;
-    },
-  };
-  const unused = new Store(new DeferredStoreDriver(facts, load, held as never));
-  expect(unused.capabilities.search).toBe(true);
-  await unused.close();
-  expect([loads, isHeld]).toEqual([0, false]);
-  const used = new Store(new DeferredStoreDriver(facts, load));
-  await Promise.all([used.put(NS, "a", 1), used.put(NS, "b", 1)]);
-  expect(loads).toBe(1);
-  await used.close();
 });
 
 /** The easy door: four methods on whatever there is. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import {
   AgentState,
   anthropicMemory,
   ConversationIndex,
   fallbackModel,
-  InMemoryStore,
   LLMMemoryManager,
   pendingInterrupts,
   repairHistory,

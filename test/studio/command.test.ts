@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildStudio } from "../../scripts/studio/build-page.ts";
-import { AgentState, sqliteCheckpointer, userMessage } from "../../src/index.ts";
+import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
+import { AgentState, userMessage } from "../../src/index.ts";
 import { holdfast } from "../cli/fake-world.ts";
 import { StudioFolder } from "./opened-studio.ts";
 

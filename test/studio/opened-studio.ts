@@ -2,8 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildStudio } from "../../scripts/studio/build-page.ts";
+import { sqliteCheckpointer, sqliteStore } from "../../src/backends/sqlite/index.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
-import { type Checkpointer, type Store, sqliteCheckpointer, sqliteStore } from "../../src/index.ts";
+import type { Checkpointer, Store } from "../../src/index.ts";
 import type { StudioOptions } from "../../src/studio/studio-context.ts";
 import { type RunningStudio, startStudio } from "../../src/studio/studio-server.ts";
 

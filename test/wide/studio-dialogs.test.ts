@@ -1,6 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type Checkpointer, InMemoryStore } from "../../src/index.ts";
+import { InMemoryStore } from "../../src/backends/memory/index.ts";
+import type { Checkpointer } from "../../src/index.ts";
 import { CorePersonalData } from "../../src/session/personal-data.ts";
 import type { CaseLine } from "../../src/studio/service-api.ts";
 import { type OpenedStudio, openStudio, StudioFolder } from "../studio/opened-studio.ts";

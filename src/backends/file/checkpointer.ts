@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
-import { factsFor } from "./facts.ts";
+import { FileLog } from "./log.ts";
 
 export interface FileCheckpointerOptions extends CheckpointerOptions {
   /**
@@ -21,11 +20,10 @@ export class FileCheckpointer extends Checkpointer {
   constructor(options: FileCheckpointerOptions) {
     assertOptions("FileCheckpointer", options, { directory: "string" });
     assertDirectory(options.directory);
-    // Resolved now, not when the driver is loaded: the working directory may change.
+    // Resolved now, not when it is used first: the working directory may change.
     const directory = resolve(options.directory);
     const { access = "write" } = options;
-    const load = async () => new (await import("./log.ts")).FileLog({ directory, access });
-    super(new DeferredLog(factsFor(access), load), options);
+    super(new FileLog({ directory, access }), options);
   }
 }
 

@@ -18,7 +18,6 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { CheckpointIndex } from "./checkpoint-index.ts";
 import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
-import { FACTS } from "./facts.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { checkpointsBelow, recordsBelow } from "./reading-down.ts";
 import { removeThread, removeThreadAt } from "./removing.ts";
@@ -37,11 +36,22 @@ export interface FileLogOptions {
 
 const FOLD_EVERY = 64;
 
+const CAPABILITIES: LogCapabilities = {
+  // Windows cannot sync a directory: a new name may be lost in a power failure.
+  durability: process.platform === "win32" ? "os" : "fsync",
+  conditionalAppend: true,
+  listThreads: true,
+  // No process runs when a file should expire. `vacuum` is what checks the clock.
+  ttl: false,
+  maxRecordBytes: 64 * 1024 * 1024,
+  maxChainRecords: 64,
+};
+
 /** Threads as directories of readable files, shared by any number of processes. How: see `layout.ts`. */
 export class FileLog implements ThreadLog {
-  readonly name: string = FACTS.name;
-  readonly capabilities: LogCapabilities = FACTS.capabilities;
-  /** Present only with read access. */
+  readonly name: string = "file";
+  readonly capabilities: LogCapabilities = CAPABILITIES;
+  /** Present only with read access: a writer creates the directory when needed, a reader reports that it is missing. */
   readonly connect?: () => Promise<void>;
   readonly #root: RootDirectory;
   readonly #writer: ThreadWriter;

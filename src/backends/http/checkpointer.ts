@@ -1,9 +1,8 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CONNECTION_OPTIONS, connectionOf, type HTTPConnectionOptions } from "./connect.ts";
-import { FACTS } from "./facts.ts";
+import { HttpLog } from "./log.ts";
 import { readServiceUrl } from "./service-url.ts";
 
 export interface HTTPCheckpointerOptions extends CheckpointerOptions, HTTPConnectionOptions {}
@@ -12,8 +11,7 @@ export interface HTTPCheckpointerOptions extends CheckpointerOptions, HTTPConnec
 export class HTTPCheckpointer extends Checkpointer {
   constructor(options: HTTPCheckpointerOptions) {
     assertOptions("HTTPCheckpointer", options, CONNECTION_OPTIONS);
-    const connection = connectionOf(options);
-    super(new DeferredLog(FACTS, async () => new (await import("./log.ts")).HttpLog(connection)), options);
+    super(new HttpLog(connectionOf(options)), options);
   }
 }
 

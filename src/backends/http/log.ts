@@ -31,13 +31,22 @@ import {
 import { entityTag, idempotencyKey } from "../../wire/names.ts";
 import type { Operation } from "../../wire/routes.ts";
 import { classify } from "./classify.ts";
-import { FACTS } from "./facts.ts";
 import { ask, type Connection, fieldsOf, type Question, type ServiceAnswer } from "./requests.ts";
 import { watchRemote } from "./watching.ts";
 
+/** The least that any service has, before it was asked. */
+const CAPABILITIES: LogCapabilities = {
+  durability: "memory",
+  conditionalAppend: false,
+  listThreads: false,
+  ttl: false,
+  maxRecordBytes: 64 * 1024,
+  maxChainRecords: Number.POSITIVE_INFINITY,
+};
+
 /** The log of a service: every operation is one request. It offers what the service's storage offers. */
 export class HttpLog implements ThreadLog {
-  readonly name: string = FACTS.name;
+  readonly name: string = "http";
   readonly secrets: readonly string[];
   /** Present if the service's storage has an index; the service keeps that up to date itself. */
   search?: NonNullable<ThreadLog["search"]>;
@@ -46,7 +55,7 @@ export class HttpLog implements ThreadLog {
   queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
   readonly #connection: Connection;
   readonly #closing = new AbortController();
-  #capabilities: LogCapabilities = FACTS.capabilities;
+  #capabilities: LogCapabilities = CAPABILITIES;
 
   constructor(connection: Connection) {
     this.#connection = connection;

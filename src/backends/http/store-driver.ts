@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { FullStoreDriver } from "../../store/deferred-driver.ts";
+import type { FullStoreDriver } from "../../store/store-driver.ts";
 import {
   type Change,
   type ItemId,
@@ -27,18 +27,28 @@ import {
 import type { ItemOperation } from "../../wire/item-routes.ts";
 import { classify } from "./classify.ts";
 import { ask, type Connection, fieldsOf } from "./requests.ts";
-import { STORE_FACTS } from "./store-facts.ts";
+
+/** The least that any service has, before it was asked. */
+const CAPABILITIES: StoreDriverCapabilities = {
+  durability: "memory",
+  transactions: false,
+  ttl: false,
+  maxItemBytes: 64 * 1024,
+  vectorSearch: "none",
+  maxExactVectors: 0,
+  textSearch: false,
+};
 
 /**
  * The items of a service: every operation is one request, or a few if the answer
  * would be large. It offers what the service's store offers.
  */
 export class HttpStoreDriver implements FullStoreDriver {
-  readonly name: string = STORE_FACTS.name;
+  readonly name: string = "http";
   readonly secrets: readonly string[];
   readonly #connection: Connection;
   readonly #closing = new AbortController();
-  #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
+  #capabilities: StoreDriverCapabilities = CAPABILITIES;
   #maxBodyBytes = Number.POSITIVE_INFINITY;
 
   constructor(connection: Connection) {

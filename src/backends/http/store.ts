@@ -1,10 +1,9 @@
-import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
 import { Store } from "../../store/store.ts";
 import type { StoreOptions } from "../../store/store-access.ts";
 import { assertStoreOptions } from "../../store/store-options.ts";
 import { CONNECTION_OPTIONS, connectionOf, type HTTPConnectionOptions } from "./connect.ts";
 import { readServiceUrl } from "./service-url.ts";
-import { STORE_FACTS } from "./store-facts.ts";
+import { HttpStoreDriver } from "./store-driver.ts";
 
 export interface HTTPStoreOptions extends StoreOptions, HTTPConnectionOptions {}
 
@@ -12,9 +11,7 @@ export interface HTTPStoreOptions extends StoreOptions, HTTPConnectionOptions {}
 export class HTTPStore extends Store {
   constructor(options: HTTPStoreOptions) {
     assertStoreOptions("HTTPStore", options, CONNECTION_OPTIONS);
-    const connection = connectionOf(options);
-    const load = async () => new (await import("./store-driver.ts")).HttpStoreDriver(connection);
-    super(new DeferredStoreDriver(STORE_FACTS, load), options);
+    super(new HttpStoreDriver(connectionOf(options)), options);
   }
 }
 

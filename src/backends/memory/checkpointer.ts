@@ -1,9 +1,8 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
-import { FACTS } from "./facts.ts";
+import { MemoryLog } from "./log.ts";
 
 export type MemoryCheckpointerOptions = CheckpointerOptions;
 
@@ -11,7 +10,7 @@ export type MemoryCheckpointerOptions = CheckpointerOptions;
 export class MemoryCheckpointer extends Checkpointer {
   constructor(options: MemoryCheckpointerOptions = {}) {
     assertOptions("MemoryCheckpointer", options, {});
-    super(new DeferredLog(FACTS, async () => new (await import("./log.ts")).MemoryLog(options)), options);
+    super(new MemoryLog(options), options);
   }
 }
 

@@ -15,7 +15,6 @@ import type {
 } from "../../checkpoint/log/thread-log.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { FACTS } from "./facts.ts";
 
 interface Thread {
   readonly generation: string;
@@ -24,13 +23,22 @@ interface Thread {
   expiresAt: number;
 }
 
+const CAPABILITIES: LogCapabilities = {
+  durability: "memory",
+  conditionalAppend: true,
+  listThreads: true,
+  ttl: true,
+  maxRecordBytes: 64 * 1024 * 1024,
+  maxChainRecords: Number.POSITIVE_INFINITY,
+};
+
 /**
  * Threads in a Map. The reference driver: every duty of the contract in its simplest
  * form. Each method does all its work synchronously, which makes it atomic.
  */
 export class MemoryLog implements ThreadLog {
-  readonly name: string = FACTS.name;
-  readonly capabilities: LogCapabilities = FACTS.capabilities;
+  readonly name: string = "memory";
+  readonly capabilities: LogCapabilities = CAPABILITIES;
   readonly #threads = new Map<string, Thread>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #now: () => number;

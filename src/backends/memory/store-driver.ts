@@ -21,7 +21,6 @@ import {
 import { TopHits } from "../../store/top-hits.ts";
 import { cosine, norm } from "../../store/vectors.ts";
 import { WordIndex } from "../../store/word-index.ts";
-import { STORE_FACTS } from "./store-facts.ts";
 
 interface Entry {
   readonly item: StoredItem;
@@ -40,14 +39,23 @@ interface Slot {
 /** How many writes are made between two sweeps of write ids that are too old to be retried. */
 const WRITES_PER_SWEEP = 1000;
 
+const CAPABILITIES: StoreDriverCapabilities = {
+  durability: "memory",
+  transactions: true,
+  ttl: true,
+  maxItemBytes: 64 * 1024 * 1024,
+  vectorSearch: "exact",
+  maxExactVectors: Number.POSITIVE_INFINITY,
+};
+
 /**
  * Items in Maps. The reference driver: every duty of the contract in its simplest
  * form. Each method does all its work synchronously, which makes it atomic. Values
  * are stored as text, so callers share no objects with the store.
  */
 export class MemoryStoreDriver implements StoreDriver {
-  readonly name: string = STORE_FACTS.name;
-  readonly capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
+  readonly name: string = "memory";
+  readonly capabilities: StoreDriverCapabilities = CAPABILITIES;
   readonly #entries = new Map<string, Slot>();
   readonly #writes = new Map<string, { readonly result: ChangeResult; readonly digest: string; readonly at: number }>();
   readonly #now: () => number;

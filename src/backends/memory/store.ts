@@ -1,9 +1,8 @@
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
-import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
 import { Store } from "../../store/store.ts";
 import type { StoreOptions } from "../../store/store-access.ts";
 import { assertStoreOptions } from "../../store/store-options.ts";
-import { STORE_FACTS } from "./store-facts.ts";
+import { MemoryStoreDriver } from "./store-driver.ts";
 
 export interface InMemoryStoreOptions extends StoreOptions {
   /** The clock for timestamps and expiry. @default Date.now */
@@ -14,8 +13,7 @@ export interface InMemoryStoreOptions extends StoreOptions {
 export class InMemoryStore extends Store {
   constructor(options: InMemoryStoreOptions = {}) {
     assertStoreOptions("InMemoryStore", options, { now: "function" });
-    const load = async () => new (await import("./store-driver.ts")).MemoryStoreDriver(options);
-    super(new DeferredStoreDriver(STORE_FACTS, load), options);
+    super(new MemoryStoreDriver(options), options);
   }
 }
 

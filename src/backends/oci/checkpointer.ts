@@ -1,16 +1,13 @@
-import { bucketFacts } from "../../checkpoint/bucket-log/facts.ts";
 import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointerOptions, contextOf } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { AUTH_KINDS } from "./auth.ts";
 import type { ObjectStorageClientShape, OciConnection } from "./connect.ts";
-import { DURABILITY } from "./durability.ts";
 import { DEFAULT_PREFIX } from "./lifecycle-policy.ts";
-import type { OciLog, OciLogOptions } from "./log.ts";
+import { OciLog, type OciLogOptions } from "./log.ts";
 
 export interface OCIBucketOptions extends CheckpointerOptions, OciConnection {
   readonly bucketName: string;
@@ -28,14 +25,10 @@ export interface OCIBucketOptions extends CheckpointerOptions, OciConnection {
 
 /** Keeps threads in a bucket of OCI Object Storage. Needs `npm install oci-objectstorage oci-common`. */
 export class OCIBucketBackend extends Checkpointer {
-  readonly #log: DeferredLog<OciLog>;
+  readonly #log: OciLog;
 
   constructor(options: OCIBucketOptions) {
-    const checked = logOptions(options);
-    const log = new DeferredLog(
-      bucketFacts("oci", DURABILITY),
-      async () => new (await import("./log.ts")).OciLog(checked),
-    );
+    const log = new OciLog(logOptions(options));
     super(log, options);
     this.#log = log;
   }
@@ -47,7 +40,7 @@ export class OCIBucketBackend extends Checkpointer {
    */
   async removeLeftovers(): Promise<void> {
     contextOf(this)?.assertMayWrite("removeLeftovers");
-    await (await this.#log.driver()).removeLeftovers();
+    await this.#log.removeLeftovers();
   }
 }
 

@@ -1,13 +1,11 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertAddress, assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { connectionOf, connectionOptions, OpensearchConnection, type OpensearchConnectionOptions } from "./connect.ts";
-import { FACTS } from "./facts.ts";
-import type { OpenSearchLogOptions } from "./log.ts";
+import { OpenSearchLog, type OpenSearchLogOptions } from "./log.ts";
 
 export interface OpensearchCheckpointerOptions extends CheckpointerOptions, OpensearchConnectionOptions {
   /** The result of `opensearchConnection()`, instead of `hosts` or a `client`. It may be shared. */
@@ -45,9 +43,7 @@ export function opensearchCheckpointer(options: OpensearchCheckpointerOptions = 
     waitForActiveShards: options?.waitForActiveShards === "all" ? "string" : "number",
   });
   const checked = opensearchLogOptions(options);
-  const load = async () => new (await import("./log.ts")).OpenSearchLog(checked);
-  const { connection } = checked;
-  return new Checkpointer(new DeferredLog(FACTS, load, connection.hold()), { ...options, access: connection.access });
+  return new Checkpointer(new OpenSearchLog(checked), { ...options, access: checked.connection.access });
 }
 
 const TAKER = { factory: "opensearchCheckpointer", opener: "opensearchConnection" };

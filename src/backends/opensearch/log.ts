@@ -22,7 +22,6 @@ import { classify } from "./classify.ts";
 import type { OpenSearchClient, OpensearchConnection } from "./connect.ts";
 import { copyThread } from "./copying.ts";
 import { entryOf } from "./documents.ts";
-import { FACTS } from "./facts.ts";
 import { findThreads, searchRecords } from "./finding.ts";
 import { findNamed } from "./finding-names.ts";
 import { isFinished } from "./finishing.ts";
@@ -45,14 +44,26 @@ const KEPT: readonly string[] = [
   "the transaction log until it is trimmed, replicas of shards, and snapshots",
 ];
 
+const CAPABILITIES: LogCapabilities = {
+  // Whatever its settings, the server outlives this process. The first contact may tell more.
+  durability: "os",
+  conditionalAppend: true,
+  listThreads: true,
+  // Nothing removes a thread when it expires.
+  ttl: false,
+  // One request holds two records, and as text they may be twice as long; a server accepts 100 MB.
+  maxRecordBytes: 16 * 1024 * 1024,
+  maxChainRecords: 128,
+};
+
 /** Threads in OpenSearch. layout.ts explains how they are stored, and why that is safe. */
 export class OpenSearchLog implements ThreadLog {
-  readonly name: string = FACTS.name;
+  readonly name: string = "opensearch";
   readonly secrets: readonly string[];
   readonly #options: OpenSearchLogOptions;
   readonly #footings = new Footings();
   readonly #floodStage = new FloodStage();
-  #capabilities: LogCapabilities = FACTS.capabilities;
+  #capabilities: LogCapabilities = CAPABILITIES;
   readonly #requests: Lease<Requests>;
 
   constructor(options: OpenSearchLogOptions) {

@@ -1,13 +1,11 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionOptions } from "./connect.ts";
 import { optionsOfUrl } from "./dsn.ts";
-import { DEFAULT_TABLE_NAME, FACTS } from "./facts.ts";
-import { tableNames } from "./layout.ts";
-import type { OracleLogOptions } from "./log.ts";
+import { DEFAULT_TABLE_NAME, tableNames } from "./layout.ts";
+import { OracleLog, type OracleLogOptions } from "./log.ts";
 
 export interface OracleCheckpointerOptions extends CheckpointerOptions, OracleConnectionOptions {
   /** The result of `oracleConnection()`, instead of a `dsn` or a `pool`. It may be shared. */
@@ -36,9 +34,7 @@ export function oracleCheckpointer(options: OracleCheckpointerOptions): Checkpoi
     textIndex: "boolean",
   });
   const checked = oracleLogOptions(options);
-  const load = async () => new (await import("./log.ts")).OracleLog(checked);
-  const { connection } = checked;
-  return new Checkpointer(new DeferredLog(FACTS, load, connection.hold()), { ...options, access: connection.access });
+  return new Checkpointer(new OracleLog(checked), { ...options, access: checked.connection.access });
 }
 
 const TAKER = { factory: "oracleCheckpointer", opener: "oracleConnection" };

@@ -1,10 +1,8 @@
 import { invalid } from "../../driver/options.ts";
-import { DEFAULT_TABLE_NAME } from "./facts.ts";
-import { saverTableNames, tableNames } from "./layout.ts";
+import { DEFAULT_TABLE_NAME, saverTableNames, tableNames } from "./layout.ts";
 import { assertRole } from "./names.ts";
 import { type Deployment, ddl, logDeployment, storeDeployment } from "./parts.ts";
-import { DEFAULT_STORE_TABLE } from "./store-facts.ts";
-import { checkedDimension, storeTables } from "./store-layout.ts";
+import { checkedDimension, DEFAULT_STORE_TABLE, storeTables } from "./store-layout.ts";
 import { textIndexSql } from "./text-index.ts";
 import { type VectorIndex, vectorIndexSql } from "./vector-index.ts";
 

@@ -1,5 +1,7 @@
 import { assertTableName } from "./names.ts";
 
+export const DEFAULT_TABLE_NAME = "HOLDFAST";
+
 /**
  * Of the tableName HOLDFAST; all names unquoted. `''` is NULL here, so every text that may be empty may be NULL.
  *

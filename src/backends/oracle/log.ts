@@ -23,7 +23,6 @@ import { type Binds, number, OUT_NUMBER, text } from "./binds.ts";
 import { classify, isOra } from "./classify.ts";
 import type { OracleConnection } from "./connect.ts";
 import { isDeclined } from "./declined.ts";
-import { FACTS } from "./facts.ts";
 import { listThreads, queryMetadata, type ReadEntries } from "./finding.ts";
 import type { OracleHandle } from "./handle.ts";
 import { LONG_TEXT, type TableNames } from "./layout.ts";
@@ -46,10 +45,20 @@ const SAVES_PER_SWEEP = 100;
 /** How often an append is retried on a thread that appears and disappears. Each time, another writer got through. */
 const ROUNDS = 20;
 
+const CAPABILITIES: LogCapabilities = {
+  // A commit waits for the redo log. A standby cannot be seen from a session.
+  durability: "fsync",
+  conditionalAppend: true,
+  listThreads: true,
+  ttl: true,
+  maxRecordBytes: 64 * 1024 * 1024,
+  maxChainRecords: Number.POSITIVE_INFINITY,
+};
+
 /** Threads in Oracle Database. Each method is one block or one query, so it is atomic by itself. */
 export class OracleLog implements ThreadLog {
-  readonly name: string = FACTS.name;
-  capabilities: LogCapabilities = FACTS.capabilities;
+  readonly name: string = "oracle";
+  capabilities: LogCapabilities = CAPABILITIES;
   /** Both are present after contact with a schema that has a text index. Otherwise threads are scanned. */
   search?: NonNullable<ThreadLog["search"]>;
   catchUp?: NonNullable<ThreadLog["catchUp"]>;
@@ -212,7 +221,7 @@ export class OracleLog implements ThreadLog {
     const ask: SearchAccess["ask"] = (...given) => this.#ask(...given);
     const access = { ask, readEntries: this.#readEntries, readBodies: this.#readBodies };
     Object.assign(this, searchThroughIndex(this.#names, access));
-    this.capabilities = { ...FACTS.capabilities };
+    this.capabilities = { ...CAPABILITIES };
   }
 
   async now(): Promise<number> {

@@ -18,7 +18,7 @@ const said = (text: string): AgentState => AgentState.create().withMessage(userM
 await describeWithStandIn((place) => {
   const { dsn, user, password, sql } = place;
   const connection = oracleConnection({ dsn, user, password });
-  const kept = connection.hold();
+  const kept = connection.lease(async () => undefined);
   afterAll(() => kept.release());
   const open = (tableName = place.tableName(), options: object = {}): OracleCheckpointSaver =>
     new OracleCheckpointSaver({ connection, tableName, ...options });

@@ -1,12 +1,10 @@
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CheckpointSaver, type SaverRules } from "../../saver/checkpoint-saver.ts";
 import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionOptions } from "./connect.ts";
-import { DEFAULT_TABLE_NAME, FACTS } from "./facts.ts";
-import { saverTableNames } from "./layout.ts";
-import type { OracleLogOptions } from "./log.ts";
+import { DEFAULT_TABLE_NAME, saverTableNames } from "./layout.ts";
+import { OracleLog, type OracleLogOptions } from "./log.ts";
 
 export interface OracleCheckpointSaverOptions extends CheckpointerOptions, SaverRules, OracleConnectionOptions {
   /** The result of `oracleConnection()`, instead of a `dsn` or a `pool`. A checkpointer or a store may share it. */
@@ -32,9 +30,7 @@ export class OracleCheckpointSaver extends CheckpointSaver {
       slackBytes: "number",
     });
     const checked = oracleSaverLogOptions(options);
-    const load = async () => new (await import("./log.ts")).OracleLog(checked);
-    const { connection } = checked;
-    super({ ...options, access: connection.access, log: new DeferredLog(FACTS, load, connection.hold()) });
+    super({ ...options, access: checked.connection.access, log: new OracleLog(checked) });
   }
 }
 

@@ -3,12 +3,12 @@ import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/values/codec.ts";
-import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { projectFields } from "../../store/fields.ts";
 import { matches } from "../../store/matching.ts";
 import { decodeNamespace, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type {
   Change,
+  FullStoreDriver,
   ItemId,
   Namespace,
   RankedItem,
@@ -25,7 +25,6 @@ import type { OracleHandle } from "./handle.ts";
 import { storeDeployment } from "./parts.ts";
 import { columnsOf } from "./prepare-tables.ts";
 import { type Row, text as textIn } from "./rows.ts";
-import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
 import type { StoreTables } from "./store-layout.ts";
 import * as queries from "./store-queries.ts";
 import { storedWord, writeChanges } from "./store-writing.ts";
@@ -43,14 +42,27 @@ export interface OracleStoreDriverOptions {
 /** How many rows one step of a scan reads if each must be checked against the filter. */
 const ROWS_PER_STEP = 200;
 
+/** Up to this many vectors are compared exactly before an index is used, if there is one. */
+const EXACT_UP_TO = 10_000;
+
+const CAPABILITIES: StoreDriverCapabilities = {
+  durability: "fsync",
+  transactions: true,
+  ttl: true,
+  maxItemBytes: 64 * 1024 * 1024,
+  // Until the table was inspected.
+  vectorSearch: "none",
+  maxExactVectors: Number.POSITIVE_INFINITY,
+};
+
 /** Items in Oracle Database. A write is one block; SQL narrows filters down, and this process decides. */
 export class OracleStoreDriver implements FullStoreDriver {
-  readonly name: string = STORE_FACTS.name;
+  readonly name: string = "oracle";
   readonly #options: OracleStoreDriverOptions;
   readonly #tables: StoreTables;
   readonly #handle: Lease<OracleHandle>;
   #version: VersionWatch | undefined;
-  #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
+  #capabilities: StoreDriverCapabilities = CAPABILITIES;
   #hasVectors = false;
 
   constructor(options: OracleStoreDriverOptions) {
@@ -215,7 +227,7 @@ export class OracleStoreDriver implements FullStoreDriver {
     const mayCreate = this.#hasVectors && connection.access !== "read";
     if (mayCreate && vectorIndex !== undefined) await createVectorIndex(handle, this.#tables, vectorIndex);
     const searched = vectorIndex === undefined ? "exact" : "index";
-    this.#capabilities = { ...STORE_FACTS.capabilities, vectorSearch: this.#hasVectors ? searched : "none" };
+    this.#capabilities = { ...CAPABILITIES, vectorSearch: this.#hasVectors ? searched : "none" };
     return handle;
   }
 }

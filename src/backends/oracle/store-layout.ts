@@ -6,6 +6,8 @@ import { MAX_DIMENSION } from "../../store/vectors.ts";
 import { qualified } from "./layout.ts";
 import { assertTableName } from "./names.ts";
 
+export const DEFAULT_STORE_TABLE = "HOLDFAST_STORE";
+
 /**
  * Of the tableName LOCUS_STORE. Times are UTC.
  *

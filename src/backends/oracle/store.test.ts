@@ -32,7 +32,7 @@ await describeWithStandIn(
   (place) => {
     const { dsn, user, password, sql } = place;
     const connection = oracleConnection({ dsn, user, password });
-    const kept = connection.hold();
+    const kept = connection.lease(async () => undefined);
     afterAll(() => kept.release());
     const open = (tableName = place.tableName(), options: object = {}): OracleStore =>
       new OracleStore({ connection, tableName, ...options });

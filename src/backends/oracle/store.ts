@@ -1,14 +1,12 @@
 import { connectionFor } from "../../driver/connection.ts";
 import { invalid } from "../../driver/options.ts";
-import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
 import { Store } from "../../store/store.ts";
 import type { StoreOptions } from "../../store/store-access.ts";
 import { assertStoreOptions } from "../../store/store-options.ts";
 import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionOptions } from "./connect.ts";
 import { optionsOfUrl } from "./dsn.ts";
-import type { OracleStoreDriverOptions } from "./store-driver.ts";
-import { DEFAULT_STORE_TABLE, STORE_FACTS } from "./store-facts.ts";
-import { checkedDimension, storeTables } from "./store-layout.ts";
+import { OracleStoreDriver, type OracleStoreDriverOptions } from "./store-driver.ts";
+import { checkedDimension, DEFAULT_STORE_TABLE, storeTables } from "./store-layout.ts";
 
 export interface OracleStoreOptions extends StoreOptions, OracleConnectionOptions {
   /** The result of `oracleConnection()`, instead of a `dsn` or a `pool`. A checkpointer may share it. */
@@ -40,9 +38,7 @@ export class OracleStore extends Store {
     const own = { connection: "object", tableName: "string", vectorIndex: "string" } as const;
     assertStoreOptions(TAKER.factory, options, { ...connectionKinds(options), ...own });
     const checked = oracleStoreOptions(options);
-    const load = async () => new (await import("./store-driver.ts")).OracleStoreDriver(checked);
-    const { connection } = checked;
-    super(new DeferredStoreDriver(STORE_FACTS, load, connection.hold()), { ...options, access: connection.access });
+    super(new OracleStoreDriver(checked), { ...options, access: checked.connection.access });
   }
 }
 

@@ -1,12 +1,10 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { ranksUpToOf } from "../../checkpoint/find/search-place.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
-import { factsFor } from "./facts.ts";
-import type { PostgresLogOptions } from "./log.ts";
+import { PostgresLog, type PostgresLogOptions } from "./log.ts";
 import { assertNames } from "./names.ts";
 import { parsePostgresUrl } from "./url.ts";
 
@@ -31,13 +29,8 @@ export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): 
     searchRanksUpTo: "number",
   });
   const checked = postgresLogOptions(options);
-  const load = async () => new (await import("./log.ts")).PostgresLog(checked);
-  const { connection } = checked;
-  const { access } = connection.settings;
-  return new Checkpointer(new DeferredLog(factsFor(access, checked.searchRanksUpTo), load, connection.hold()), {
-    ...options,
-    access,
-  });
+  const { access } = checked.connection.settings;
+  return new Checkpointer(new PostgresLog(checked), { ...options, access });
 }
 
 const TAKER = { factory: "postgresqlCheckpointer", opener: "postgresqlConnection" };

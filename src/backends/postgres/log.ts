@@ -37,7 +37,6 @@ import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";
 import { isDeclined } from "./declined.ts";
-import { FACTS, factsFor } from "./facts.ts";
 import { listThreads, queryMetadata, search } from "./finding.ts";
 import type { PostgresHandle } from "./handle.ts";
 import { type TableNames, tableNames } from "./layout.ts";
@@ -61,14 +60,25 @@ const SAVES_PER_SWEEP = 100;
 /** How often an append is retried on a thread that appears and disappears. Each time, another writer got through. */
 const ROUNDS = 20;
 
+const CAPABILITIES: LogCapabilities = {
+  // Whatever its settings, the server outlives this process. The first contact may tell more.
+  durability: "os",
+  conditionalAppend: true,
+  listThreads: true,
+  ttl: true,
+  maxRecordBytes: 64 * 1024 * 1024,
+  maxChainRecords: Number.POSITIVE_INFINITY,
+  callsTogether: 128,
+};
+
 /**
  * Threads in PostgreSQL. Every method is one statement, so each is atomic by itself
  * and needs no session. It works behind any pooler.
  */
 export class PostgresLog implements ThreadLog {
-  readonly name: string = FACTS.name;
+  readonly name: string = "postgres";
   readonly secrets: readonly string[];
-  /** Absent with read access, because subscribing writes a row. */
+  /** Absent with read access, because a watcher registers in a table, so that saves notify. Then `watch` polls. */
   readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
   readonly #names: TableNames;
   readonly #sql: Statements;
@@ -90,7 +100,7 @@ export class PostgresLog implements ThreadLog {
 
   constructor({ connection, schema, tablePrefix, searchRanksUpTo }: PostgresLogOptions) {
     this.#ranksUpTo = searchRanksUpTo;
-    this.#capabilities = factsFor(connection.settings.access, searchRanksUpTo).capabilities;
+    this.#capabilities = { ...CAPABILITIES, ranksUpTo: searchRanksUpTo };
     this.#handle = connection.lease((handle) => this.#prepare(handle));
     this.#names = tableNames(schema, tablePrefix);
     this.#sql = statements(this.#names);

@@ -2,10 +2,10 @@ import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { decodeNamespace, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type {
   Change,
+  FullStoreDriver,
   ItemId,
   Namespace,
   RankedItem,
@@ -22,7 +22,6 @@ import { type TableNames, tableNames } from "./layout.ts";
 import { store } from "./parts.ts";
 import { DEAD_ROWS } from "./scrubbing.ts";
 import { Values } from "./store-conditions.ts";
-import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
 import {
   ITEM_COLUMNS,
   NOW_SQL,
@@ -47,14 +46,27 @@ export interface PostgresStoreDriverOptions {
 
 const LIVE = `(i.expires_at IS NULL OR i.expires_at > ${NOW_SQL})`;
 
+/** Without pgvector, at most this many vectors are compared in this process. With it, its index is used above this number. */
+const EXACT_UP_TO = 10_000;
+
+const CAPABILITIES: StoreDriverCapabilities = {
+  // Whatever its settings, the server outlives this process. The first contact may tell more.
+  durability: "os",
+  transactions: true,
+  ttl: true,
+  maxItemBytes: 64 * 1024 * 1024,
+  vectorSearch: "exact",
+  maxExactVectors: EXACT_UP_TO,
+};
+
 /** Items in PostgreSQL. Every method is a few statements that need no session, so it works behind any pooler. */
 export class PostgresStoreDriver implements FullStoreDriver {
-  readonly name: string = STORE_FACTS.name;
+  readonly name: string = "postgres";
   readonly secrets: readonly string[];
   readonly #names: TableNames;
   readonly #handle: Lease<PostgresHandle>;
   readonly #options: PostgresStoreDriverOptions;
-  #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
+  #capabilities: StoreDriverCapabilities = CAPABILITIES;
   #support: VectorSupport | undefined;
   #version: VersionWatch | undefined;
 
@@ -204,7 +216,7 @@ export class PostgresStoreDriver implements FullStoreDriver {
     this.#support = await this.#findSupport(handle);
     const vectorSearch = this.#support !== undefined && this.#support.indexed.size > 0 ? "index" : "exact";
     this.#capabilities = {
-      ...STORE_FACTS.capabilities,
+      ...CAPABILITIES,
       durability: handle.durability,
       vectorSearch,
       maxExactVectors: this.#support === undefined ? EXACT_UP_TO : Number.POSITIVE_INFINITY,

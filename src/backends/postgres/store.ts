@@ -1,13 +1,11 @@
 import { connectionFor } from "../../driver/connection.ts";
 import { StateError } from "../../errors.ts";
-import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
 import { Store } from "../../store/store.ts";
 import type { StoreOptions } from "../../store/store-access.ts";
 import { assertStoreOptions } from "../../store/store-options.ts";
 import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
 import { assertNames } from "./names.ts";
-import type { PostgresStoreDriverOptions } from "./store-driver.ts";
-import { STORE_FACTS } from "./store-facts.ts";
+import { PostgresStoreDriver, type PostgresStoreDriverOptions } from "./store-driver.ts";
 import { parsePostgresUrl } from "./url.ts";
 
 export interface PostgresqlStoreOptions extends StoreOptions, PostgresqlConnectionOptions {
@@ -35,9 +33,8 @@ export function postgresqlStore(options: PostgresqlStoreOptions): Store {
   const own = { connection: "object", schema: "string", tablePrefix: "string", vectorIndex: "boolean" } as const;
   assertStoreOptions("postgresqlStore", options, { ...CONNECTION_OPTIONS, ...own });
   const checked = postgresStoreOptions(options);
-  const load = async () => new (await import("./store-driver.ts")).PostgresStoreDriver(checked);
   const { access } = checked.connection.settings;
-  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
+  return new Store(new PostgresStoreDriver(checked), { ...options, access });
 }
 
 /** All options of a driver, with the defaults filled in. */

@@ -1,15 +1,13 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { LONGEST_TTL_MS } from "../../checkpoint/log/append-rules.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { CONNECTION_OPTIONS, connectionOf, RedisConnection, type RedisConnectionOptions } from "./connect.ts";
-import { FACTS } from "./facts.ts";
 import { assertPrefix } from "./layout.ts";
-import type { RedisLogOptions } from "./log.ts";
+import { RedisLog, type RedisLogOptions } from "./log.ts";
 import { parseUrl } from "./url.ts";
 
 export interface RedisCheckpointerOptions extends CheckpointerOptions, RedisConnectionOptions {
@@ -30,9 +28,7 @@ export function redisCheckpointer(options: RedisCheckpointerOptions = {}): Check
     ttlSeconds: "number",
   });
   const checked = redisLogOptions(options);
-  const load = async () => new (await import("./log.ts")).RedisLog(checked);
-  const { connection } = checked;
-  return new Checkpointer(new DeferredLog(FACTS, load, connection.hold()), { ...options, access: connection.access });
+  return new Checkpointer(new RedisLog(checked), { ...options, access: checked.connection.access });
 }
 
 /** `redis://host:6379/0?prefix=bot:&ttlSeconds=86400`. */

@@ -19,7 +19,6 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { type Appending, appendWays } from "./append-groups.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
-import { FACTS } from "./facts.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
 import type { Link, ReachedServer } from "./link.ts";
 import type { Send } from "./port.ts";
@@ -58,17 +57,27 @@ const placeArguments = ({ generation, seq, writeId }: KnownPlace): readonly stri
   writeId,
 ];
 
+const CAPABILITIES: LogCapabilities = {
+  durability: "memory",
+  conditionalAppend: true,
+  listThreads: true,
+  ttl: true,
+  // A string may have 512 MB, but the server is blocked while it receives one.
+  maxRecordBytes: 64 * 1024 * 1024,
+  maxChainRecords: Number.POSITIVE_INFINITY,
+};
+
 /**
  * Threads in Redis or Valkey: one hash per thread, and one sorted set of their ids.
  * Every method is one script, which the server runs atomically. (In a cluster,
  * creating, copying and listing take a few more.)
  */
 export class RedisLog implements ThreadLog {
-  readonly name: string = FACTS.name;
+  readonly name: string = "redis";
   readonly secrets: readonly string[];
   readonly #lifetimeMs: number | undefined;
   readonly #keys: KeyNames;
-  #capabilities: LogCapabilities = FACTS.capabilities;
+  #capabilities: LogCapabilities = CAPABILITIES;
   readonly #link: Lease<Link>;
   /** Present only with read access. */
   readonly #scanned: ScannedIds | undefined;

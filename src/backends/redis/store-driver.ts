@@ -1,8 +1,8 @@
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { ErrorCode } from "../../errors.ts";
-import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { decodeNamespace, encodeId, encodeNamespace } from "../../store/namespaces.ts";
+import type { FullStoreDriver } from "../../store/store-driver.ts";
 import {
   type Change,
   type ItemId,
@@ -34,7 +34,6 @@ import {
 } from "./scripts/store-scripts.ts";
 import { NOW } from "./scripts/thread-index.ts";
 import { rewriteFiles } from "./scrubbing.ts";
-import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
 import {
   anyVectorOf,
   decodeRecord,
@@ -58,14 +57,27 @@ export interface RedisStoreDriverOptions {
   readonly exactUpTo?: number;
 }
 
+/** At most this many vectors are compared in this process; plain Redis has no vector search. */
+const EXACT_UP_TO = 10_000;
+
+const CAPABILITIES: StoreDriverCapabilities = {
+  durability: "memory",
+  transactions: true,
+  ttl: true,
+  // A string may have 512 MB, but the server is blocked while it receives one.
+  maxItemBytes: 16 * 1024 * 1024,
+  vectorSearch: "exact",
+  maxExactVectors: EXACT_UP_TO,
+};
+
 /** Items in Redis or Valkey. Every write is one script; filters, words and vectors are evaluated in this process. */
 export class RedisStoreDriver implements FullStoreDriver {
-  readonly name: string = STORE_FACTS.name;
+  readonly name: string = "redis";
   readonly secrets: readonly string[];
   readonly #keys: StoreKeys;
   readonly #link: Lease<Link>;
   readonly #vectors: RedisVectorSearch;
-  #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
+  #capabilities: StoreDriverCapabilities = CAPABILITIES;
 
   constructor({ connection, prefix, exactUpTo = EXACT_UP_TO }: RedisStoreDriverOptions) {
     this.#link = connection.lease(async (link) => link);

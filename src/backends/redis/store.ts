@@ -1,14 +1,12 @@
 import { asStateError } from "../../driver/call.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertParameters } from "../../driver/url.ts";
-import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
 import { Store } from "../../store/store.ts";
 import type { StoreOptions } from "../../store/store-access.ts";
 import { assertStoreOptions } from "../../store/store-options.ts";
 import { CONNECTION_OPTIONS, connectionOf, RedisConnection, type RedisConnectionOptions } from "./connect.ts";
 import { assertPrefix } from "./layout.ts";
-import type { RedisStoreDriverOptions } from "./store-driver.ts";
-import { STORE_FACTS } from "./store-facts.ts";
+import { RedisStoreDriver, type RedisStoreDriverOptions } from "./store-driver.ts";
 import { parseUrl } from "./url.ts";
 
 export interface RedisStoreOptions extends StoreOptions, RedisConnectionOptions {
@@ -27,9 +25,7 @@ const TAKER = { factory: "redisStore", opener: "redisConnection" };
 export function redisStore(options: RedisStoreOptions = {}): Store {
   assertStoreOptions("redisStore", options, { ...CONNECTION_OPTIONS, connection: "object", prefix: "string" });
   const checked = redisStoreOptions(options);
-  const load = async () => new (await import("./store-driver.ts")).RedisStoreDriver(checked);
-  const { access } = checked.connection;
-  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
+  return new Store(new RedisStoreDriver(checked), { ...options, access: checked.connection.access });
 }
 
 /** All options of a driver, with the defaults filled in. */
@@ -54,7 +50,6 @@ export interface MendedRedisStore {
  */
 export async function mendRedisStore(options: RedisStoreOptions = {}): Promise<MendedRedisStore> {
   assertStoreOptions("mendRedisStore", options, { ...CONNECTION_OPTIONS, connection: "object", prefix: "string" });
-  const { RedisStoreDriver } = await import("./store-driver.ts");
   const driver = new RedisStoreDriver(redisStoreOptions(options));
   try {
     return await driver.mend();

@@ -1,14 +1,12 @@
-import { bucketFacts } from "../../checkpoint/bucket-log/facts.ts";
 import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointerOptions, contextOf } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertDurability, type Durability } from "../../driver/durability.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import type { S3ClientShape, S3Connection } from "./connect.ts";
-import type { S3Log, S3LogOptions } from "./log.ts";
+import { S3Log, type S3LogOptions } from "./log.ts";
 
 export interface S3BucketOptions extends CheckpointerOptions, S3Connection {
   readonly bucketName: string;
@@ -28,12 +26,10 @@ export interface S3BucketOptions extends CheckpointerOptions, S3Connection {
 
 /** Keeps threads in a bucket of S3, R2, MinIO or another service that speaks S3's protocol. */
 export class S3BucketCheckpointer extends Checkpointer {
-  readonly #log: DeferredLog<S3Log>;
+  readonly #log: S3Log;
 
   constructor(options: S3BucketOptions) {
-    const checked = logOptions(options);
-    const facts = bucketFacts("s3", checked.serverDurability);
-    const log = new DeferredLog(facts, async () => new (await import("./log.ts")).S3Log(checked));
+    const log = new S3Log(logOptions(options));
     super(log, options);
     this.#log = log;
   }
@@ -45,7 +41,7 @@ export class S3BucketCheckpointer extends Checkpointer {
    */
   async removeLeftovers(): Promise<void> {
     contextOf(this)?.assertMayWrite("removeLeftovers");
-    await (await this.#log.driver()).removeLeftovers();
+    await this.#log.removeLeftovers();
   }
 }
 

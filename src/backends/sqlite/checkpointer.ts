@@ -1,11 +1,10 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { DeferredLog } from "../../checkpoint/log/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { CONNECTION_OPTIONS, type SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";
-import { factsOf } from "./facts.ts";
+import { SqliteLog } from "./log.ts";
 import { sqliteLogOptions } from "./options.ts";
 
 export interface SqliteCheckpointerOptions extends CheckpointerOptions, SqliteConnectionOptions {
@@ -26,13 +25,8 @@ export function sqliteCheckpointer(options: SqliteCheckpointerOptions = {}): Che
     searchRanksUpTo: "number",
   });
   const checked = sqliteLogOptions(options);
-  const { connection } = checked;
-  const load = async () => new (await import("./log.ts")).SqliteLog(checked);
-  const { access } = connection.settings;
-  return new Checkpointer(new DeferredLog(factsOf(connection, checked.searchRanksUpTo), load, connection.hold()), {
-    ...options,
-    access,
-  });
+  const { access } = checked.connection.settings;
+  return new Checkpointer(new SqliteLog(checked), { ...options, access });
 }
 
 /** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */

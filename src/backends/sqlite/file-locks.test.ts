@@ -185,7 +185,8 @@ describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the
 
 /** Says each save as soon as it is acknowledged, over two connections, and stays. */
 const TWO_AGENTS = `
-  const { sqliteCheckpointer, sqliteStore, AgentState, userMessage } = await import("./src/index.ts");
+  const { sqliteCheckpointer, sqliteStore } = await import("./src/backends/sqlite/index.ts");
+  const { AgentState, userMessage } = await import("./src/index.ts");
   const path = process.argv[1];
   const first = sqliteCheckpointer({ path });
   const second = sqliteCheckpointer({ path });

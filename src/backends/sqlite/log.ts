@@ -21,7 +21,6 @@ import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
-import { factsOf } from "./facts.ts";
 import { damagedIndex } from "./integrity.ts";
 import { rowId, startOf, tableNames } from "./layout.ts";
 import { memberOf, moveMembers, UNINDEXED } from "./metadata.ts";
@@ -72,7 +71,7 @@ export class SqliteLog implements ThreadLog {
   readonly classify: ThreadLog["classify"] = classify;
   readonly declined: NonNullable<ThreadLog["declined"]> = isDeclined;
   readonly scrub: NonNullable<ThreadLog["scrub"]> = () => this.#connection.scrub();
-  /** Present only with read access. */
+  /** Present only with read access: a writer creates the file when needed, a reader reports that it is missing. */
   readonly connect?: () => Promise<void>;
   readonly #connection: Connection<Statements>;
   readonly #options: SqliteLogOptions;
@@ -86,7 +85,17 @@ export class SqliteLog implements ThreadLog {
     const names = tableNames(tablePrefix);
     this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
     this.#appending = new Appending(this.#connection);
-    this.capabilities = factsOf(connection, searchRanksUpTo).capabilities;
+    this.capabilities = {
+      durability: connection.durability,
+      conditionalAppend: true,
+      listThreads: true,
+      // A file has no server that could remove anything while no program runs, so expiry cannot be promised. Run `vacuum({
+      // olderThanDays })` from a timer instead.
+      ttl: false,
+      maxRecordBytes: 64 * 1024 * 1024,
+      maxChainRecords: Number.POSITIVE_INFINITY,
+      ranksUpTo: searchRanksUpTo,
+    };
     if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
   }
 

@@ -21,7 +21,8 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Prints each call's result, or the code and message of its error. */
 const PROGRAM = `
-  const { sqliteCheckpointer, AgentState, userMessage } = await import("./src/index.ts");
+  const { sqliteCheckpointer } = await import("./src/backends/sqlite/index.ts");
+  const { AgentState, userMessage } = await import("./src/index.ts");
   const [path, ...calls] = process.argv.slice(1);
   const checkpointer = sqliteCheckpointer({ path });
   const said = (text) => AgentState.create().withMessage(userMessage(text));

@@ -1,10 +1,10 @@
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { matches } from "../../store/matching.ts";
 import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type {
   Change,
+  FullStoreDriver,
   ItemId,
   Namespace,
   RankedItem,
@@ -20,7 +20,6 @@ import { Connection } from "./connection.ts";
 import { tableNames } from "./layout.ts";
 import { store } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
-import { storeFacts } from "./store-facts.ts";
 import { fieldsOf, ITEM_COLUMNS, type ItemRow, idValues, scopeSql, toFoundItem, toItem } from "./store-rows.ts";
 import { prepareStoreStatements, type StoreStatements } from "./store-statements.ts";
 import { isLive, take, type Written, writeChanges } from "./store-writes.ts";
@@ -50,7 +49,15 @@ export class SqliteStoreDriver implements FullStoreDriver {
       const assertCurrent = await prepareTables(handle, names, store(names));
       return { statements: prepareStoreStatements(handle.database, names), assertCurrent };
     });
-    this.capabilities = storeFacts(connection.durability).capabilities;
+    this.capabilities = {
+      durability: connection.durability,
+      transactions: true,
+      // An expired item is never read again. Later writes remove it from the file, because there is no server to do it.
+      ttl: true,
+      maxItemBytes: 64 * 1024 * 1024,
+      vectorSearch: "exact",
+      maxExactVectors: Number.POSITIVE_INFINITY,
+    };
     this.#now = now;
     this.#vectors = new SqliteVectorSearch(this.#connection, now);
   }

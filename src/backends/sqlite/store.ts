@@ -1,13 +1,12 @@
 import { connectionFor } from "../../driver/connection.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
-import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
 import { Store } from "../../store/store.ts";
 import type { StoreOptions } from "../../store/store-access.ts";
 import { assertStoreOptions } from "../../store/store-options.ts";
 import { CONNECTION_OPTIONS, connectionOf, SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";
 import { assertTablePrefix } from "./options.ts";
-import { storeFacts } from "./store-facts.ts";
+import { SqliteStoreDriver } from "./store-driver.ts";
 
 export interface SqliteStoreOptions extends StoreOptions, SqliteConnectionOptions {
   /** The result of `sqliteConnection()`, instead of a `path` or a `database`. A checkpointer may share it. */
@@ -27,10 +26,8 @@ export function sqliteStore(options: SqliteStoreOptions = {}): Store {
   const { tablePrefix = "holdfast_", now = Date.now } = options;
   assertTablePrefix(tablePrefix);
   const connection = connectionFor(TAKER, options, SqliteConnection, CONNECTION_OPTIONS, connectionOf);
-  const load = async () => new (await import("./store-driver.ts")).SqliteStoreDriver({ connection, tablePrefix, now });
   const { access } = connection.settings;
-  const driver = new DeferredStoreDriver(storeFacts(connection.durability), load, connection.hold());
-  return new Store(driver, { ...options, access });
+  return new Store(new SqliteStoreDriver({ connection, tablePrefix, now }), { ...options, access });
 }
 
 /** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */

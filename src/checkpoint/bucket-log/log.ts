@@ -16,7 +16,6 @@ import type {
 } from "../log/thread-log.ts";
 import { append } from "./appending.ts";
 import { copyThread } from "./copying.ts";
-import { bucketFacts } from "./facts.ts";
 import { checkedPrefix } from "./layout.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import type { ObjectBucket } from "./object-bucket.ts";
@@ -61,7 +60,16 @@ export class BucketLog implements ThreadLog {
   constructor(provider: BucketProvider, prefix: string) {
     this.name = provider.name;
     this.secrets = provider.secrets ?? [];
-    this.capabilities = bucketFacts(provider.name, provider.durability).capabilities;
+    this.capabilities = {
+      durability: provider.durability,
+      conditionalAppend: true,
+      listThreads: true,
+      // Lifecycle rules go by the age of objects, not by a time for each thread.
+      ttl: false,
+      maxRecordBytes: 64 * 1024 * 1024,
+      // However long a chain is, it has few pages, and they are read at once.
+      maxChainRecords: Number.POSITIVE_INFINITY,
+    };
     this.#provider = provider;
     this.#prefix = checkedPrefix(prefix);
   }

@@ -4,10 +4,8 @@ import { StateError } from "../../errors.ts";
 import type { VacuumOptions, VacuumReport } from "../base-checkpointer.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { type CheckpointerOptions, contextOf } from "../context.ts";
-import { DeferredLog } from "../log/deferred-log.ts";
-import { type DictLogOptions, dictCapabilities } from "./dict-capabilities.ts";
 import { assertDictStorage, type DictStorage } from "./dict-storage.ts";
-import type { DictLog } from "./log.ts";
+import { DictLog } from "./log.ts";
 
 export interface StorageBackendAdapterOptions extends CheckpointerOptions {
   /** The word that errors begin with. @default "storage" */
@@ -24,26 +22,6 @@ export interface StorageBackendAdapterOptions extends CheckpointerOptions {
   readonly maxRecordBytes?: number;
 }
 
-/** The log itself is loaded with the first call. The storage is closed with the adapter, used or not. */
-function deferredLog(storage: DictStorage, options: DictLogOptions): DeferredLog<DictLog> {
-  let log: DictLog | undefined;
-  let isReleased = false;
-  const load = async (): Promise<DictLog> => {
-    const { DictLog } = await import("./log.ts");
-    // A call that came before `close` and arrives after it must not close the storage once more.
-    if (isReleased) throw new StateError("CLOSED", "the storage was closed");
-    log = new DictLog(storage, options);
-    return log;
-  };
-  const facts = { name: options.name, offers: [], capabilities: dictCapabilities(storage, options) };
-  return new DeferredLog(facts, load, {
-    release: async () => {
-      isReleased = true;
-      if (log === undefined) await storage.close?.();
-    },
-  });
-}
-
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 
 /**
@@ -53,7 +31,7 @@ const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicate
  * threads can be listed and searched.
  */
 export class StorageBackendAdapter extends Checkpointer {
-  readonly #log: DeferredLog<DictLog>;
+  readonly #log: DictLog;
 
   constructor(storage: DictStorage, options: StorageBackendAdapterOptions = {}) {
     assertDictStorage(storage);
@@ -67,7 +45,7 @@ export class StorageBackendAdapter extends Checkpointer {
       const message = `StorageBackendAdapter(): durability must be one of ${DURABILITIES.join(", ")}`;
       throw new StateError("INVALID_ARGUMENT", message);
     }
-    const log = deferredLog(storage, { name, durability, maxRecordBytes });
+    const log = new DictLog(storage, { name, durability, maxRecordBytes });
     super(log, options);
     this.#log = log;
   }
@@ -75,8 +53,7 @@ export class StorageBackendAdapter extends Checkpointer {
   /** Also removes what interrupted deletions and late writers left in the storage. */
   override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
     const report = await super.vacuum(options);
-    if (!report.dryRun)
-      await contextOf(this)?.call({ operation: "vacuum" }, async () => (await this.#log.driver()).sweep());
+    if (!report.dryRun) await contextOf(this)?.call({ operation: "vacuum" }, () => this.#log.sweep());
     return report;
   }
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 
 /**
  * Where a thread lies in a dict-shaped storage.
@@ -38,7 +38,7 @@ export const BODY_PREFIX = "holdfast-body-";
 export const PAGE_PREFIX = "holdfast-page-";
 
 export const threadKey = (threadId: string): string =>
-  THREAD_PREFIX + createHash("sha256").update(threadId, "utf8").digest("hex");
+  THREAD_PREFIX + nodeCrypto().createHash("sha256").update(threadId, "utf8").digest("hex");
 
 /** A position, and which of its bodies counts. */
 export interface Placed {

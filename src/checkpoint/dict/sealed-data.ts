@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import type { DictData } from "./dict-storage.ts";
 import { DOCUMENT_FORMAT } from "./layout.ts";
 
@@ -27,7 +27,8 @@ export function openData(key: string, data: object | undefined | null): object |
 }
 
 const sumOf = (key: string, content: object): string =>
-  createHash("sha256")
+  nodeCrypto()
+    .createHash("sha256")
     .update(JSON.stringify([DOCUMENT_FORMAT, key, inOrder(content)]))
     .digest("base64url")
     .slice(0, 22);

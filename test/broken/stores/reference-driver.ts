@@ -1,6 +1,5 @@
 import { StateError } from "../../../src/errors.ts";
-import type { FullStoreDriver } from "../../../src/store/deferred-driver.ts";
-import type { Namespace, StoreDriverCapabilities } from "../../../src/store/store-driver.ts";
+import type { FullStoreDriver, Namespace, StoreDriverCapabilities } from "../../../src/store/store-driver.ts";
 import type { Fault } from "../fault.ts";
 
 /** A deliberate fault of a driver and the cases that must notice it. */

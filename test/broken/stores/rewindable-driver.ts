@@ -1,5 +1,4 @@
-import type { FullStoreDriver } from "../../../src/store/deferred-driver.ts";
-import type { Change, WriteOutcome } from "../../../src/store/store-driver.ts";
+import type { Change, FullStoreDriver, WriteOutcome } from "../../../src/store/store-driver.ts";
 import { ReferenceDriver } from "./reference-driver.ts";
 
 /** A storage in memory that can be put back: an empty one is written again what the copy was written. */
