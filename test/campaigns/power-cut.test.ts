@@ -40,6 +40,22 @@ test.skipIf(obstacle !== undefined).each(KILLED_BACKENDS)(
   },
 );
 
+test
+  .skipIf(obstacle !== undefined)
+  .each(KILLED_BACKENDS.flatMap((backend) => [true, false].map((hasJournal) => ({ backend, hasJournal }))))(
+  "$backend: a power cut loses no thread beside threads that are deleted, with a journal: $hasJournal",
+  async ({ backend, hasJournal }) => {
+    console.log(`${backend}: HOLDFAST_SEED=${seed}`);
+    const began = performance.now();
+    const work = "threads that come and go";
+    const { cuts, acked, losses } = await cutPower(programs, { backend, cuts: CUTS, seed, hasJournal, work });
+    const proven = `${cuts} cuts, seed ${seed}: ${losses.length} with a loss`;
+    const name = `power cut beside deletions, ${hasJournal ? "with" : "without"} a journal, ${backend}`;
+    reportCampaign(name, began, proven, { "acknowledged actions": acked });
+    expect(losses).toEqual([]);
+  },
+);
+
 test.skipIf(obstacle !== undefined)("a store that does not sync loses acknowledged saves in these cuts", async () => {
   const began = performance.now();
   const { cuts, losses } = await cutPower(programs, { backend: "sqlite without sync", cuts: 10, seed });

@@ -1,11 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { textOf } from "../../src/state/message.ts";
 import { type DiskBackend, openOnDisk } from "../processes/disk-backends.ts";
 import { lifeOf, replayed } from "../processes/life.ts";
 import type { ProgramProcess, Programs } from "../processes/programs.ts";
 import { seededRandom } from "../processes/seeded-random.ts";
-import type { Action, ThreadModel } from "../processes/thread-model.ts";
+import type { Action } from "../processes/thread-model.ts";
 import { proveCheckpoints, settle } from "../processes/thread-proof.ts";
+import { afterAction, SEVERAL_THREADS, type ThreadsAction, type ThreadsModel } from "../processes/threads-model.ts";
 import { Disk } from "./loop-image.ts";
 
 const THREAD = "without power";
@@ -17,6 +21,7 @@ export interface PowerCuts {
   readonly seed: number;
   /** Whether the file system keeps its own order of things. @default true */
   readonly hasJournal?: boolean;
+  readonly work?: WorkName;
 }
 
 export interface PowerCutReport {
@@ -26,6 +31,56 @@ export interface PowerCutReport {
   readonly losses: readonly string[];
 }
 
+/** What a process does, and how its work is looked at after a cut: throws where something acknowledged is not there. */
+interface Work {
+  readonly program: string;
+  readonly args: readonly string[];
+  prove(checkpointer: Checkpointer, writer: ProgramProcess): Promise<void>;
+}
+
+const ONE_THREAD: Work = {
+  program: "killed-program",
+  args: [THREAD],
+  async prove(checkpointer, writer) {
+    const life = lifeOf(writer);
+    const pending: Action | undefined = life.begun[life.acked.length];
+    const settled = await settle(checkpointer, THREAD, replayed([], life), pending);
+    await proveCheckpoints(checkpointer, THREAD, settled);
+  },
+};
+
+/** Every thread says what was acknowledged, or what the one action under way makes of it. */
+const THREADS_COME_AND_GO: Work = {
+  program: "threads-program",
+  args: [],
+  async prove(checkpointer, { said }) {
+    const lines = said as readonly ({ readonly begin?: ThreadsAction; readonly done?: null } | string)[];
+    const words = lines.filter((line) => typeof line === "object");
+    const begun = words.flatMap(({ begin }) => begin ?? []);
+    const acked = words.filter(({ done }) => done !== undefined).length;
+    const before = begun.slice(0, acked).reduce<ThreadsModel>(afterAction, new Map());
+    const pending = begun[acked];
+    const possible = pending === undefined ? before : afterAction(before, pending);
+    const faults: string[] = [];
+    for (const thread of SEVERAL_THREADS) {
+      try {
+        const told = (await checkpointer.load(thread))?.messages.map(textOf);
+        const isRight = [before, possible].some((model) => isDeepStrictEqual(told, model.get(thread)));
+        if (!isRight) faults.push(`${thread} has ${told?.length} messages, not ${before.get(thread)?.length}`);
+      } catch (error) {
+        faults.push(`${thread} of ${before.get(thread)?.length} messages: ${String(error)}`);
+      }
+    }
+    if (faults.length > 0) throw new Error(faults.join("; "));
+  },
+};
+
+export type WorkName = "one thread" | "threads that come and go";
+const WORKS: Readonly<Record<WorkName, Work>> = {
+  "one thread": ONE_THREAD,
+  "threads that come and go": THREADS_COME_AND_GO,
+};
+
 /**
  * A process works on a disk. Again and again it is halted at a random instant
  * and the disk is looked at as a power cut would have left it: everything that
@@ -33,11 +88,12 @@ export interface PowerCutReport {
  */
 export async function cutPower(
   programs: Programs,
-  { backend, cuts, seed, hasJournal = true }: PowerCuts,
+  { backend, cuts, seed, hasJournal = true, work = "one thread" }: PowerCuts,
 ): Promise<PowerCutReport> {
+  const { program, args, prove } = WORKS[work];
   const random = seededRandom(seed);
   await using disk = await Disk.create({ hasJournal });
-  const writer = programs.start("killed-program", [backend, disk.directory, THREAD, String(seed)]);
+  const writer = programs.start(program, [backend, disk.directory, ...args, String(seed)]);
   const losses: string[] = [];
   try {
     await writer.hasSaid(1);
@@ -46,8 +102,7 @@ export async function cutPower(
       await writer.hasSaid(writer.said.length + 1 + random.below(MOST_WORDS));
       await pause(random.next() * 8);
       await halt(writer);
-      const life = lifeOf(writer);
-      const loss = await lossAfterCut(disk, backend, replayed([], life), life.begun[life.acked.length]);
+      const loss = await lossAfterCut(disk, backend, (checkpointer) => prove(checkpointer, writer));
       if (loss !== undefined) losses.push(`cut ${cut}: ${loss}`);
       writer.signal("SIGCONT");
     }
@@ -71,14 +126,12 @@ async function halt(writer: ProgramProcess): Promise<void> {
 async function lossAfterCut(
   disk: Disk,
   backend: DiskBackend,
-  acknowledged: ThreadModel,
-  pending: Action | undefined,
+  prove: (checkpointer: Checkpointer) => Promise<void>,
 ): Promise<string | undefined> {
   await using found = await disk.afterPowerCut();
   await using checkpointer = await openOnDisk(backend, found.directory);
   try {
-    const settled = await settle(checkpointer, THREAD, acknowledged, pending);
-    await proveCheckpoints(checkpointer, THREAD, settled);
+    await prove(checkpointer);
     return undefined;
   } catch (error) {
     return String(error);

@@ -1,7 +1,8 @@
 import { type FileHandle, link, open, rename, symlink, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { StateError } from "../../errors.ts";
 import { codeOf } from "./classify.ts";
+import { type Removals, removeFiles } from "./durable-names.ts";
 import { newTemporaryName } from "./layout.ts";
 
 /** The content of a file: all at once, or piece by piece. */
@@ -32,17 +33,6 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Makes creations, renames and removals in a directory durable. Windows has no such call. */
-export async function syncDirectory(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
-}
-
 /** Writes bytes under a name that must be free: false if it is taken. The whole file appears at once; sync the directory next. */
 export async function createAt(path: string, content: Content, staging: string): Promise<boolean> {
   return staged(content, staging, (draft) => linkToFree(draft, path));
@@ -69,19 +59,28 @@ async function linkToFree(draft: string, path: string): Promise<boolean> {
   }
 }
 
-/** Replaces the file under a name. A reader sees the old file or the new one. */
-export async function replaceAt(path: string, content: Content, staging: string): Promise<void> {
-  await staged(content, staging, (draft) => rename(draft, path));
+/** Replaces the file under a name. A reader sees the old file or the new one. `replaced` is of its directory. */
+export async function replaceAt(path: string, content: Content, staging: string, replaced: Removals): Promise<void> {
+  await staged(content, staging, async (draft) => {
+    await replaced.keep(basename(path));
+    await rename(draft, path);
+    return true;
+  });
 }
 
-async function staged<T>(content: Content, staging: string, move: (draft: string) => Promise<T>): Promise<T> {
-  const draft = join(staging, newTemporaryName());
+/** `move` gives the draft its final name, or says that it did not. */
+async function staged(content: Content, staging: string, move: (draft: string) => Promise<boolean>): Promise<boolean> {
+  const name = newTemporaryName();
+  const draft = join(staging, name);
+  let isMoved = false;
   try {
     await writeNewFile(draft, content);
-    return await move(draft);
+    isMoved = await move(draft);
+    return isMoved;
   } finally {
     // A draft that cannot be removed now is swept later; no reader looks for its name.
-    await unlink(draft).catch(() => undefined);
+    const removal = isMoved ? unlink(draft) : removeFiles(staging, [name]);
+    await removal.catch(() => undefined);
   }
 }
 

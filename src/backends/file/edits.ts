@@ -1,10 +1,7 @@
-import { unlink } from "node:fs/promises";
-import { join } from "node:path";
 import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { inParallel } from "../../internal/concurrency.ts";
-import { ignoreIfGone } from "./classify.ts";
-import { replaceAt, syncDirectory } from "./durable-write.ts";
-import { type LogPlace, type Range, recordPath, segmentPath } from "./layout.ts";
+import { Removals, syncDirectory } from "./durable-names.ts";
+import { replaceAt } from "./durable-write.ts";
+import { type LogPlace, type Range, recordFileName, recordPath, segmentPath } from "./layout.ts";
 import { foldedTo, isThere, listLog } from "./listing.ts";
 import { looseFiles, looseLines } from "./loose-lines.ts";
 import { type RecordEdits, renderRecord, type StoredRecord } from "./record-file.ts";
@@ -50,6 +47,8 @@ class Editing {
   readonly #edits: RecordEdits;
   readonly #replaced: ReadonlyMap<number, LogRecord>;
   readonly #staging: string;
+  /** Of the files whose names go or are taken: until the names are on the disk. */
+  readonly #removals: Removals;
 
   constructor(root: RootDirectory, snapshot: Snapshot, tail: StoredRecord, edits: RecordEdits, staging: string) {
     this.#root = root;
@@ -58,9 +57,18 @@ class Editing {
     this.#edits = edits;
     this.#replaced = new Map(edits.replace.map((record) => [record.seq, record]));
     this.#staging = staging;
+    this.#removals = new Removals(snapshot.place.path);
   }
 
   async carryOut(): Promise<void> {
+    try {
+      await this.#carryOut();
+    } finally {
+      await this.#removals.settle();
+    }
+  }
+
+  async #carryOut(): Promise<void> {
     const { place, listing } = this.#snapshot;
     // If the beginning of the history is dropped, most of it is rewritten anyway: then all of it becomes one file.
     if (this.#edits.dropBelow > 0) await this.#join(1, listing.segments);
@@ -69,13 +77,13 @@ class Editing {
       if (await this.#changesOneOfSeveral()) await this.#join(foldedTo(listing) + 1, []);
       else await this.#replaceLoose();
     }
-    const dropped = listing.loose.filter((seq) => isDropped(this.#edits, seq)).map((seq) => recordPath(place, seq));
-    const covered = (await listLog(place.path)).covered.map((name) => join(place.path, name));
-    await inParallel([...dropped, ...covered], (path) => unlink(path).catch(ignoreIfGone));
+    const dropped = listing.loose.filter((seq) => isDropped(this.#edits, seq)).map(recordFileName);
+    const { covered } = await listLog(place.path);
+    for (const name of [...dropped, ...covered]) await this.#removals.remove(name);
     // The edits must be on the disk before they are removed from the tail.
-    await syncDirectory(place.path);
+    await this.#removals.settle();
     const tail = renderRecord({ ...this.#tail, edits: undefined });
-    await replaceAt(recordPath(place, this.#tail.record.seq), tail, this.#staging);
+    await replaceAt(recordPath(place, this.#tail.record.seq), tail, this.#staging, this.#removals);
   }
 
   /** Whether the edits drop or replace a record that shares its file with others. */
@@ -142,7 +150,7 @@ class Editing {
     const { place, files } = this.#snapshot;
     for (const record of this.#edits.replace.filter(({ seq }) => files.includes(seq))) {
       const bytes = renderRecord({ ...this.#tail, record, more: [], edits: undefined });
-      await replaceAt(recordPath(place, record.seq), bytes, this.#staging);
+      await replaceAt(recordPath(place, record.seq), bytes, this.#staging, this.#removals);
     }
   }
 
@@ -153,6 +161,6 @@ class Editing {
   async #writeSegment(range: Range, lines: AsyncIterable<RawLines>): Promise<void> {
     const { threadId, generation, log } = this.#tail;
     const text = segmentText({ threadId, generation, log, ...range }, lines);
-    await replaceAt(segmentPath(this.#snapshot.place, range), text, this.#staging);
+    await replaceAt(segmentPath(this.#snapshot.place, range), text, this.#staging, this.#removals);
   }
 }

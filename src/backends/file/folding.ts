@@ -1,9 +1,7 @@
-import { stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { stat } from "node:fs/promises";
 import { StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/concurrency.ts";
-import { ignoreIfGone } from "./classify.ts";
-import { createAt, syncDirectory } from "./durable-write.ts";
+import { removeFiles, syncDirectory } from "./durable-names.ts";
+import { createAt } from "./durable-write.ts";
 import { type LogPlace, type Range, segmentPath } from "./layout.ts";
 import { foldedTo, listLog } from "./listing.ts";
 import { type LooseFile, looseFiles, looseLines } from "./loose-lines.ts";
@@ -93,5 +91,5 @@ async function removeCovered(root: RootDirectory, place: LogPlace): Promise<void
   const { covered } = await listLog(place.path);
   await syncDirectory(place.path);
   await renewStaging(root, place);
-  await inParallel(covered, (name) => unlink(join(place.path, name)).catch(ignoreIfGone));
+  await removeFiles(place.path, covered);
 }

@@ -4,7 +4,8 @@ import type { AppendOutcome, KnownPlace, LogEntry } from "../../checkpoint/log/t
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { isGone } from "./classify.ts";
-import { createAt, syncDirectory } from "./durable-write.ts";
+import { syncDirectory } from "./durable-names.ts";
+import { createAt } from "./durable-write.ts";
 import { finishEdits } from "./edits.ts";
 import { type LogPlace, recordPath } from "./layout.ts";
 import { foldedTo } from "./listing.ts";

@@ -46,6 +46,11 @@ import { join } from "node:path";
  *    range that it covers. Only then, by rule 2, the files that it covers are
  *    removed. Everything inside the range of a segment is ignored.
  *
+ * 6. What loses its name stays open until the directory is on the disk without the
+ *    name, and a new directory is on the disk before anything is in it
+ *    (`durable-names.ts`). So an inode is never used again while an old name may lead
+ *    to it, also where the file system keeps no order of its own.
+ *
  * Why folding may stop at any step, and why two processes may fold at once:
  *
  * - Killed before the link: a draft is left in the staging directory and is swept

@@ -1,10 +1,11 @@
-import { access, constants, link, lstat, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { access, constants, link, lstat, mkdir, readdir, rename, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { type Access, noStoreHere } from "../../driver/access.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { codeOf, isGone } from "./classify.ts";
-import { asUnsupported, syncDirectory, writeNewFile } from "./durable-write.ts";
+import { removeFiles, removeTree, syncDirectory } from "./durable-names.ts";
+import { asUnsupported, writeNewFile } from "./durable-write.ts";
 import { isLeftoverName, newTemporaryName, newTrashName } from "./layout.ts";
 import { SegmentIndexes } from "./segment-indexes.ts";
 
@@ -124,7 +125,10 @@ export class RootDirectory {
     } catch (cause) {
       throw isGone(cause) ? this.#vanished(cause) : cause;
     } finally {
-      await Promise.allSettled([unlink(first), unlink(second)]);
+      await removeFiles(
+        this.path,
+        [first, second].map((path) => basename(path)),
+      ).catch(() => undefined);
     }
   }
 
@@ -135,7 +139,7 @@ export class RootDirectory {
       if (!isLeftoverName(name) || !(await isOld(path).catch(() => false))) continue;
       // Through the trash: a process that still works on it must lose all of it at once, not file by file.
       const trash = await this.moveToTrash(path);
-      if (trash !== undefined) await rm(trash, { recursive: true, force: true });
+      if (trash !== undefined) await removeTree(this.path, basename(trash));
     }
   }
 
@@ -148,7 +152,7 @@ export class RootDirectory {
 /** If the bytes of something deleted cannot be removed, the error says where they are. */
 export async function erase(trash: string): Promise<void> {
   try {
-    await rm(trash, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+    await removeTree(dirname(trash), basename(trash));
   } catch (cause) {
     const message = `it is deleted, but its bytes are still in ${JSON.stringify(trash)}: ${String(cause)}. Remove that by hand`;
     throw new StateError("UNKNOWN", message, { location: trash, cause });

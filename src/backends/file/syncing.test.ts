@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
@@ -31,7 +31,9 @@ test("an append answers after its bytes and then its name were synced; a thread'
   await actors.run({ before }, () => append(1, log));
   const written = ["open file", "write", "sync"];
   const synced = ["open directory", "sync"];
-  expect(calls).toEqual([...written, ...synced, ...synced, "rename", "open root", "sync"]);
+  // Of the log's two directories, the log, and the thread; what had the thread's name before is not there.
+  const names = [...synced, ...synced, ...synced, ...synced, "open directory"];
+  expect(calls).toEqual([...written, ...names, "rename", "open root", "sync"]);
 
   calls.length = 0;
   await actors.run({ before }, () => append(2, log));
@@ -42,7 +44,7 @@ test("an append answers after its bytes and then its name were synced; a thread'
   expect(calls.slice(-10)).toEqual([...synced, "open root", "sync", ...written, "link", ...synced]);
 });
 
-test("a record's own file goes after the segment that holds it, and the segment's name, were synced", async () => {
+test("a record's own file goes after the segment that holds it, and the segment's name, were synced, and its removal is synced", async () => {
   const log = new FileLog({ directory, foldEvery: 2 });
   await append(1, log);
   const calls: string[] = [];
@@ -54,10 +56,30 @@ test("a record's own file goes after the segment that holds it, and the segment'
   const appended = ["write", "sync", "link", "sync"];
   const folded = calls.slice(appended.length).filter((call, index, all) => call !== all[index - 1]);
   expect(calls.slice(0, appended.length)).toEqual(appended);
-  expect(folded).toEqual(["write", "sync", "link", "sync", "remove"]);
+  expect(folded).toEqual(["write", "sync", "link", "sync", "remove", "sync"]);
 });
 
 function kindOf(path: string, root: string): "root" | "directory" | "file" {
   if (path === root) return "root";
   return /\.json$|staging-\w+.\.tmp-/.test(path) ? "file" : "directory";
 }
+
+/** What a file system without a journal must never see: an inode that is free while its old name may still be on the disk. */
+test("what is removed stays open until the removal of its name was synced", async () => {
+  const log = new FileLog({ directory, foldEvery: 2 });
+  const held: string[] = [];
+  const atRisk: string[] = [];
+  const before = async (call: string, path?: unknown): Promise<void> => {
+    if (call === "open") held.push(String(path));
+    const isOpen = held.includes(String(path));
+    // A draft that was linked has another name.
+    if (["unlink", "rmdir"].includes(call) && !isOpen && !/\.tmp-\w+$/.test(String(path))) atRisk.push(String(path));
+    if (call === "rm") atRisk.push(String(path));
+  };
+  await actors.run({ before }, async () => {
+    for (let seq = 1; seq <= 6; seq++) await append(seq, log);
+    await log.remove("t");
+  });
+  expect(atRisk).toEqual([]);
+  expect(await readdir(directory)).toEqual([]);
+});

@@ -1,8 +1,8 @@
-import { mkdir, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, rename } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { codeOf, ignoreIfGone, isGone } from "./classify.ts";
 import { brokenLog } from "./damage.ts";
-import { syncDirectory } from "./durable-write.ts";
+import { Removals, removeFiles, removeTree, syncDirectory } from "./durable-names.ts";
 import { isLogName, type LogPlace, newEditionName, newLogName, newStagingName } from "./layout.ts";
 import { erase, type RootDirectory } from "./root.ts";
 
@@ -40,23 +40,25 @@ export async function publishThread(
 ): Promise<NewLog | undefined> {
   const [log, staging, draft] = [newLogName(), newStagingName(), root.temporaryPath()];
   const target = join(root.path, threadDirectory);
+  const replaced = new Removals(root.path);
+  let isPublished = false;
   try {
     const path = join(draft, log);
+    const inside = [join(path, staging), join(path, newEditionName())];
     // One by one: a recursive mkdir would recreate a root that has vanished, empty.
-    for (const directory of [draft, path, join(path, staging), join(path, newEditionName())]) {
-      await mkdir(directory, { mode: 0o700 });
-    }
+    for (const directory of [draft, path, ...inside]) await mkdir(directory, { mode: 0o700 });
     if (!(await fill({ threadDirectory, log, path }))) return undefined;
-    await syncDirectory(path);
-    await syncDirectory(draft);
+    for (const directory of [...inside, path, draft]) await syncDirectory(directory);
+    await replaced.keep(threadDirectory, true);
     while (!(await renameToFree(draft, target))) {
       if ((await logsIn(root, threadDirectory)).length > 0) return undefined;
-      await clearAway(target, threadDirectory);
+      await clearAway(root, threadDirectory);
     }
+    isPublished = true;
   } finally {
-    await rm(draft, { recursive: true, force: true }).catch(() => undefined);
+    if (!isPublished) await removeTree(root.path, basename(draft)).catch(() => undefined);
+    await replaced.settle();
   }
-  await syncDirectory(root.path);
   return { threadDirectory, log, path: join(target, log), staging: join(target, log, staging) };
 }
 
@@ -76,15 +78,17 @@ const TAKEN: ReadonlySet<string | undefined> = new Set(
 );
 
 /** Removes a thread's directory that holds no log, and what a file browser left in it. Other files are not ours to remove. */
-async function clearAway(path: string, threadDirectory: string): Promise<void> {
-  const names = await readdir(path).catch(ignoreIfGone);
-  for (const name of names ?? []) {
-    if (isLogName(name)) return;
-    if (!LITTER.has(name)) throw brokenLog(threadDirectory, `holds no log but ${JSON.stringify(name)}`);
-    await unlink(join(path, name)).catch(ignoreIfGone);
-  }
+async function clearAway(root: RootDirectory, threadDirectory: string): Promise<void> {
+  const path = join(root.path, threadDirectory);
+  const names = (await readdir(path).catch(ignoreIfGone)) ?? [];
+  if (names.some(isLogName)) return;
+  const other = names.find((name) => !LITTER.has(name));
+  if (other !== undefined) throw brokenLog(threadDirectory, `holds no log but ${JSON.stringify(other)}`);
+  await removeFiles(path, names);
+  const removals = new Removals(root.path);
   // Refused if a thread was created there meanwhile, as it should be.
-  await rmdir(path).catch(() => undefined);
+  await removals.remove(threadDirectory, true).catch(() => undefined);
+  await removals.settle();
 }
 
 const LITTER: ReadonlySet<string> = new Set([".DS_Store", "Thumbs.db", "desktop.ini"]);
@@ -96,8 +100,7 @@ export async function retireLog(root: RootDirectory, place: LogPlace): Promise<b
   if (trash === undefined) return false;
   await syncDirectory(directory).catch(ignoreIfGone);
   // The thread is gone already; only its empty directory would be left.
-  await clearAway(directory, place.threadDirectory).catch(() => undefined);
-  await syncDirectory(root.path);
+  await clearAway(root, place.threadDirectory).catch(() => undefined);
   await erase(trash);
   return true;
 }

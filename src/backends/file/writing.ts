@@ -3,7 +3,8 @@ import type { AppendOutcome, AppendRequest } from "../../checkpoint/log/thread-l
 import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
 import { isGone } from "./classify.ts";
-import { syncDirectory, writeNewFile } from "./durable-write.ts";
+import { syncDirectory } from "./durable-names.ts";
+import { writeNewFile } from "./durable-write.ts";
 import { editsOf, finishOwnEdits } from "./edits.ts";
 import { fold } from "./folding.ts";
 import { commit, type Expected, type Footing, findFooting, type Refusal, refusal, stillHolds } from "./footing.ts";
