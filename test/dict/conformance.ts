@@ -6,6 +6,7 @@ import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { type CompleteStorage, JsonFileStorage, observed, ReorderingStorage, without } from "../dict-storages.ts";
 import { testFeatures } from "../feature-sample.ts";
+import { folderCopy } from "../file/folder-copy.ts";
 
 /** A storage that can be opened again and again on the same contents, and that can be made to fail. */
 export interface Contents {
@@ -47,7 +48,12 @@ export const onMaps =
 
 export async function onFiles(): Promise<Contents> {
   const storage = await JsonFileStorage.create();
-  return { ...contents(() => new JsonFileStorage(storage.directory)), cleanup: () => storage.remove() };
+  const { directory } = storage;
+  return {
+    ...contents(() => new JsonFileStorage(directory)),
+    copy: () => folderCopy(directory),
+    cleanup: () => storage.remove(),
+  };
 }
 
 const options = { durability: "os", maxRecordBytes: 64 * 1024 * 1024 } as const;

@@ -33,6 +33,6 @@ testFeatures({
     const clock = manualClock();
     const open = (): Checkpointer => new FileCheckpointer({ directory, now: clock.now });
     const cleanup = (): Promise<void> => rm(directory, { recursive: true });
-    return { subject: open(), reopen: async () => open(), clock, cleanup };
+    return { subject: open(), reopen: async () => open(), clock, copy: () => folderCopy(directory), cleanup };
   },
 });

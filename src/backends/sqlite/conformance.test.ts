@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
+import { copyDatabase } from "../../../test/sqlite/copy-database.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
@@ -23,7 +24,7 @@ describe("sqlite", () => {
     create: async () => {
       const path = freshPath();
       const open = (): SqliteLog => new SqliteLog(sqliteLogOptions({ path, searchRanksUpTo: 20 }));
-      return { subject: open(), reopen: async () => open() };
+      return { subject: open(), reopen: async () => open(), copy: () => copyDatabase(path) };
     },
   });
 
@@ -35,7 +36,7 @@ describe("sqlite", () => {
       const path = freshPath();
       const clock = manualClock();
       const open = (): Checkpointer => sqliteCheckpointer({ path, now: clock.now, searchRanksUpTo: 20 });
-      return { subject: open(), reopen: async () => open(), clock };
+      return { subject: open(), reopen: async () => open(), clock, copy: () => copyDatabase(path) };
     },
   });
 });

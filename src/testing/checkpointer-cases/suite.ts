@@ -11,6 +11,7 @@ import { deletingCases } from "./deleting.ts";
 import { expiringCases } from "./expiring.ts";
 import { findingThreadsCases } from "./finding-threads.ts";
 import { flagCases } from "./flags.ts";
+import { goingBackCases } from "./going-back.ts";
 import { hostileIdCases } from "./hostile-id-cases.ts";
 import { hostileValueCases } from "./hostile-value-cases.ts";
 import { leasingCases } from "./leasing.ts";
@@ -39,6 +40,7 @@ export const checkpointerCases: readonly CheckpointerCase[] = [
   ...conflictCases,
   ...retryingCases,
   ...racingCases,
+  ...goingBackCases,
   ...orderingCases,
   ...leasingCases,
   ...ridingLeaseCases,

@@ -2,6 +2,7 @@ import type { Saver } from "../../saver/saver.ts";
 import type { ConformanceSuite } from "../conformance-case.ts";
 import { costCases } from "./cost.ts";
 import { gettingCases } from "./getting.ts";
+import { goingBackCases } from "./going-back.ts";
 import { hostileCases } from "./hostile.ts";
 import { keepingCases } from "./keeping.ts";
 import { listingCases } from "./listing.ts";
@@ -16,6 +17,7 @@ export const saverCases: readonly SaverCase[] = [
   ...gettingCases,
   ...listingCases,
   ...keepingCases,
+  ...goingBackCases,
   ...costCases,
   ...hostileCases,
 ];
