@@ -25,14 +25,20 @@ afterAll(() => rm(root, { recursive: true }));
 const freshPath = async (): Promise<string> => join(await mkdtemp(join(root, "d-")), "a.db");
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-/** How many locks this process has on the file. Nothing here may open the file: that would drop them. */
+/**
+ * How many locks this process has on the file. Nothing here may open the file: that would drop them. While others take
+ * and drop locks, the kernel's list may show one twice or leave one out.
+ */
 function locksOn(path: string): number {
   const { ino } = statSync(path);
   const own = (line: string): boolean => line.includes(` ${process.pid} `) && line.includes(`:${ino} `);
-  return readFileSync("/proc/locks", "utf8").split("\n").filter(own).length;
+  const lines = readFileSync("/proc/locks", "utf8").split("\n").filter(own);
+  return new Set(lines.map((line) => line.replace(/^\d+: /, ""))).size;
 }
 
-const locksOf = (path: string): readonly number[] => [locksOn(path), locksOn(`${path}-shm`)];
+/** A lock that was dropped does not come back, so looking again can only mend what the list left out. */
+const assertLocked = (path: string): Promise<void> =>
+  expect.poll(() => [locksOn(path), locksOn(`${path}-shm`)]).toEqual([1, 1]);
 
 /** Every public way to open a database, to use it and to close it. */
 const WAYS: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
@@ -139,10 +145,9 @@ describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the
     const path = await freshPath();
     await using keeper = sqliteCheckpointer({ path });
     await keeper.save(said("hello"), "t");
-    const before = locksOf(path);
-    expect(before).toEqual([1, 1]);
+    await assertLocked(path);
     await WAYS[way]?.(path);
-    expect(locksOf(path)).toEqual(before);
+    await assertLocked(path);
   });
 
   test.each(Object.keys(LINES))("holdfast %s", async (command) => {
@@ -151,10 +156,10 @@ describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the
     await keeper.save(said("hello"), "t");
     await using store = sqliteStore({ path });
     await store.put(["n"], "k", { v: 1 });
-    const before = locksOf(path);
+    await assertLocked(path);
     const outcome = await holdfast([...command.split(" "), `sqlite:${path}`, ...(LINES[command] ?? [])]);
     expect(outcome).toMatchObject({ code: 0 });
-    expect(locksOf(path)).toEqual(before);
+    await assertLocked(path);
   });
 
   test("a reader that began without a writer goes when there is one", async () => {
@@ -166,11 +171,10 @@ describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the
     expect((await reader.load("t"))?.messages).toHaveLength(1);
     await using keeper = sqliteCheckpointer({ path });
     await keeper.save(said("more"), "u");
-    const before = locksOf(path);
-    expect(before).toEqual([1, 1]);
+    await assertLocked(path);
     expect((await reader.load("u"))?.messages).toHaveLength(1);
     await reader.close();
-    expect(locksOf(path)).toEqual(before);
+    await assertLocked(path);
   });
 
   test("a new file is its owner's alone, and nothing else is left in its folder", async () => {
