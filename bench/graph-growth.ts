@@ -1,8 +1,9 @@
 /** How the cost of a graph's thread grows with its length, and what many tasks at once cost on a slow storage. */
-import { toLangGraphSaver } from "../src/adapters/langgraph/index.ts";
+
 import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
 import type { ThreadLog } from "../src/checkpoint/log/thread-log.ts";
+import { toLangGraphSaver } from "../src/entry/langgraph.ts";
 import { CheckpointSaver } from "../src/saver/checkpoint-saver.ts";
 import { SlowLog } from "../test/agent/slow-log.ts";
 import { configFor, firstMessage, loopGraph, parallelGraph } from "./graph-shapes.ts";

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { HTTPCheckpointer } from "../src/backends/http/index.ts";
 import { openCheckpointer } from "../src/backends/open.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import { createToken } from "../src/server/index.ts";
+import { createToken } from "../src/entry/server.ts";
 import { AgentState } from "../src/state/agent-state.ts";
 import { userMessage } from "../src/state/message.ts";
 import { startCuttingProxy } from "../test/network/cutting-proxy.ts";

@@ -12,7 +12,7 @@ import { InMemoryStore } from "../src/backends/memory/index.ts";
 import { postgresqlStore } from "../src/backends/postgres/index.ts";
 import { redisStore } from "../src/backends/redis/index.ts";
 import { sqliteStore } from "../src/backends/sqlite/index.ts";
-import { serve } from "../src/server/index.ts";
+import { serve } from "../src/entry/server.ts";
 import { TopHits } from "../src/store/top-hits.ts";
 import { dot } from "../src/store/vectors.ts";
 import { clusteredVectors } from "../src/testing/store-cases/sample-vectors.ts";

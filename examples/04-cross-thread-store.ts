@@ -7,8 +7,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EmbedFunction, StateError, StoreContext } from "holdfast";
+import { StateError } from "holdfast";
 import { sqliteCheckpointer, sqliteConnection, sqliteStore } from "holdfast/sqlite";
+import { type EmbedFunction, StoreContext } from "holdfast/store";
 
 /** Stands for an embedding model, so that this runs offline: how many words of each topic a text has. */
 const TOPICS = [/cat|kitten|pet|animal/gi, /morning|early|alarm|sleep/gi, /deploy|release|rollback/gi, /\w+/g];

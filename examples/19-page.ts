@@ -15,7 +15,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Agent, fromUIMessage, tool } from "holdfast";
+import { Agent, tool } from "holdfast";
+import { fromUIMessage } from "holdfast/ai-sdk";
 import { ruleModel } from "holdfast/testing";
 
 const lookUp = (pauseMs: number) =>

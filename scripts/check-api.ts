@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { InMemoryStore, MemoryCheckpointer } from "../src/backends/memory/index.ts";
 import { sqliteCheckpointer, sqliteStore } from "../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import { createToken, serve } from "../src/server/index.ts";
+import { createToken, serve } from "../src/entry/server.ts";
 import type { Store } from "../src/store/store.ts";
 import { SCOPES } from "../src/wire/protocol.ts";
 

@@ -42,7 +42,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Its page lies in a folder of its own, is built by itself, and shares nothing but the table of routes and types.
   studio: [...ABOVE_CONTRACTS, "server"],
   cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "studio", "testing", "wiring"],
-  "for-drivers": [...DRIVER, "checkpoint", "store"],
+  // Re-exports only: each file is what one subpath of the package shows.
+  entry: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],
   index: [...ABOVE_CONTRACTS, "backends", "providers", "wiring"],
 };
 

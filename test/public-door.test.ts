@@ -2,9 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import * as backends from "../src/backends/factories.ts";
 import { BACKENDS } from "../src/backends/registry.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
+import * as backends from "../src/entry/backends.ts";
 import * as root from "../src/index.ts";
 import { staticClosure } from "./static-closure.ts";
 
@@ -23,7 +23,7 @@ describe.each(NAMES)("%s", (name) => {
     await store?.openStoreUrl(entry.example).close();
     const loaded = [
       ...(await staticClosure(`src/backends/${name}/index.ts`)),
-      ...(await staticClosure("src/backends/factories.ts")),
+      ...(await staticClosure("src/entry/backends.ts")),
     ];
     const clients = Object.keys(entry.peers).map((peer) => `from "${peer}`);
     const found: string[] = [];
@@ -59,7 +59,7 @@ describe.each(NAMES)("%s", (name) => {
       (path) => !EXAMPLES.includes(path),
     );
     const hints = entry.hints === undefined ? [] : ["checkpoint/known-backends.ts"];
-    expect(naming).toEqual(["backends/factories.ts", "backends/registry.ts", ...hints]);
+    expect(naming).toEqual(["backends/registry.ts", ...hints, "entry/backends.ts"]);
   });
 });
 
@@ -81,6 +81,38 @@ async function filesNaming(folder: string, values: readonly string[]): Promise<r
   }
   return found.sort();
 }
+
+/** What a program that is written after the seeds names. */
+const IN_ONE_PLACE = [
+  ...["oracleCheckpointer", "postgresqlCheckpointer", "redisCheckpointer", "sqliteCheckpointer"],
+  ...["opensearchCheckpointer", "ociBucketCheckpointer", "MemoryCheckpointer", "FileCheckpointer", "HTTPCheckpointer"],
+  ...["OCIBucketBackend", "OracleCheckpointSaver", "OracleStore", "InMemoryStore", "BaseCheckpointer", "BaseStore"],
+  ...["StorageBackendAdapter", "LLMMemoryManager"],
+];
+
+test("every factory and every base class comes from holdfast/backends", () => {
+  expect(Object.keys(backends)).toEqual(expect.arrayContaining(IN_ONE_PLACE));
+});
+
+test("the root is small, and each of its names is that of a subject's own subpath", async () => {
+  const subjects = await Promise.all(
+    ["agent", "checkpointer", "saver", "session", "state", "store"].map(
+      (name) => import(`../src/entry/${name}.ts`) as Promise<Record<string, unknown>>,
+    ),
+  );
+  for (const [name, value] of Object.entries(root)) {
+    expect(subjects.map((subject) => subject[name]).filter((found) => found !== undefined)).toContain(value);
+  }
+  const text = await readFile(join(SRC, "index.ts"), "utf8");
+  const statements = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)];
+  const names = statements.flatMap(([, type = "", list = ""]) =>
+    list.split(",").flatMap((name) => (name.trim() === "" ? [] : type + name.trim())),
+  );
+  const types = names.filter((name) => name.startsWith("type "));
+  expect(names.length - types.length).toBe(Object.keys(root).length);
+  expect(names.length - types.length).toBeLessThanOrEqual(45);
+  expect(types.length).toBeLessThanOrEqual(60);
+});
 
 test("importing the package loads no backend: a URL or a subpath does", async () => {
   const loaded = await staticClosure("src/index.ts");

@@ -6,11 +6,11 @@ import { type CheckpointerCapabilities, capabilities } from "../src/checkpoint/c
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { StorageBackendAdapter } from "../src/checkpoint/dict/adapter.ts";
 import type { ThreadLog } from "../src/checkpoint/log/thread-log.ts";
+import { ruleModel } from "../src/entry/testing.ts";
 import { AgentState } from "../src/state/agent-state.ts";
 import { userMessage } from "../src/state/message.ts";
 import type { CheckpointerCase } from "../src/testing/checkpointer-cases/checkpointer-case.ts";
 import { checkpointerSuite } from "../src/testing/checkpointer-cases/suite.ts";
-import { ruleModel } from "../src/testing/index.ts";
 import { manualClock } from "../src/testing/manual-clock.ts";
 import { runCase } from "../src/testing/run-case.ts";
 import { Agent } from "../src/wiring/agent.ts";

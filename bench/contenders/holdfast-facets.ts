@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { createKeyFile, fileKeys } from "../../src/sealing/key-provider.ts";
 import { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";

@@ -5,17 +5,26 @@ import type { SyncedPart } from "./part.ts";
 
 const HEAD = "// Written by `npm run sync` from src/backends/registry.ts. Do not edit.\n";
 
+/** What a program that names a backend needs with it. */
+const BESIDE = `
+export { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "../checkpoint/dict/adapter.ts";
+export type { DictData, DictStorage } from "../checkpoint/dict/dict-storage.ts";
+export { BaseStore } from "../store/base-store.ts";
+export { LLMMemoryManager, type LLMMemoryManagerOptions } from "../wiring/llm-memory-manager.ts";
+`;
+
 function factories(): string {
   const line = (path: string, { values, types }: (typeof BACKENDS)[string]["names"]): string => {
     const exported = [...values, ...types.map((name) => `type ${name}`)].join(", ");
     return `export { ${exported} } from "${path}";`;
   };
   const lines = Object.entries(BACKENDS).flatMap(([folder, { names, saver, store }]) => [
-    line(`./${folder}/checkpointer.ts`, names),
-    ...(saver === undefined ? [] : [line(`./${folder}/saver.ts`, saver)]),
-    ...(store === undefined ? [] : [line(`./${folder}/store.ts`, store.names)]),
+    line(`../backends/${folder}/checkpointer.ts`, names),
+    ...(saver === undefined ? [] : [line(`../backends/${folder}/saver.ts`, saver)]),
+    ...(store === undefined ? [] : [line(`../backends/${folder}/store.ts`, store.names)]),
   ]);
-  return `${HEAD}\n${lines.join("\n")}\n`;
+  return `${HEAD}\n${lines.join("\n")}\n${BESIDE}`;
 }
 
 function hints(): string {
@@ -33,6 +42,6 @@ export const OPTIONS: readonly (readonly [option: string, call: string])[] = ${J
 }
 
 export const BACKEND_PARTS: readonly SyncedPart[] = [
-  { path: "src/backends/factories.ts", write: factories },
+  { path: "src/entry/backends.ts", write: factories },
   { path: "src/checkpoint/known-backends.ts", write: hints },
 ].map(({ path, write }) => ({ path, source: "src/backends/registry.ts", write: () => formatted(path, write()) }));

@@ -1,4 +1,5 @@
 /** What package.json says about the source: its entry points and the optional client packages. */
+import { readdirSync } from "node:fs";
 import { LANGCHAIN_CORE_RANGE, LANGGRAPH_RANGE } from "../../src/adapters/langgraph/peers.ts";
 import { BACKENDS } from "../../src/backends/registry.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
@@ -11,25 +12,26 @@ const OTHER_PEERS = {
   "@opentelemetry/api": "^1.9",
 };
 
+/** The other subpaths, each a file of `src/entry`. */
+const SUBJECTS = readdirSync(new URL("../../src/entry/", import.meta.url))
+  .map((file) => file.replace(/\.ts$/, ""))
+  .filter((name) => !name.startsWith("langgraph"));
+
 const entry = (path: string): object => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` });
 
 function synced(manifest: Record<string, unknown>): Record<string, unknown> {
   const names = Object.keys(BACKENDS);
   const exports = {
     ".": entry("index"),
-    "./backends": entry("backends/factories"),
     ...Object.fromEntries(names.map((name) => [`./${name}`, entry(`backends/${name}/index`)])),
-    "./driver": entry("for-drivers"),
+    ...Object.fromEntries(SUBJECTS.map((name) => [`./${name}`, entry(`entry/${name}`)])),
     "./langgraph": {
-      types: "./dist/adapters/langgraph/index.d.ts",
+      types: "./dist/entry/langgraph.d.ts",
       // Bundlers and `require` cannot wait while a module is loaded.
-      module: "./dist/adapters/langgraph/index.js",
-      require: "./dist/adapters/langgraph/index.js",
-      default: "./dist/adapters/langgraph/on-node.js",
+      module: "./dist/entry/langgraph.js",
+      require: "./dist/entry/langgraph.js",
+      default: "./dist/entry/langgraph-on-node.js",
     },
-    "./server": entry("server/index"),
-    "./testing": entry("testing/index"),
-    "./conformance": entry("testing/conformance"),
     "./package.json": "./package.json",
   };
   const shelves = [...Object.values(BACKENDS), ...Object.values(PROVIDERS)];

@@ -15,8 +15,7 @@ export async function walkCalls(
   const { Agent, AgentState, tool } = await from<typeof import("../../src/index.ts")>("index.ts");
   const { sqliteCheckpointer } =
     await from<typeof import("../../src/backends/sqlite/index.ts")>("backends/sqlite/index.ts");
-  const { toLangGraphSaver } =
-    await from<typeof import("../../src/adapters/langgraph/index.ts")>("adapters/langgraph/index.ts");
+  const { toLangGraphSaver } = await from<typeof import("../../src/entry/langgraph.ts")>("entry/langgraph.ts");
   const path = join(folder, "walk.db");
   const walked = new Map<string, Walked>();
   /** The fewest functions of some rounds, behind one that only warms up: a timer of an earlier call may fire in one of them. */

@@ -1,7 +1,7 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../checkpoint/context.ts";
 import { StateError } from "../errors.ts";
-import { type CheckpointSaver, type SaverRules, saverInsteadOf } from "../saver/checkpoint-saver.ts";
+import type { CheckpointSaver, SaverRules } from "../saver/checkpoint-saver.ts";
 import { BACKENDS, type BackendEntry } from "./registry.ts";
 
 /** The checkpointer for a URL: `sqlite:./agents.db`, `file:./threads`, `memory:`. Loads only that backend. */
@@ -27,5 +27,6 @@ export function backendOf(url: string): BackendEntry {
 export async function openSaver(url: string, options: CheckpointerOptions & SaverRules = {}): Promise<CheckpointSaver> {
   const { conflict, slackBytes, ...rest } = options;
   const rules = { ...(conflict !== undefined && { conflict }), ...(slackBytes !== undefined && { slackBytes }) };
+  const { saverInsteadOf } = await import("../saver/checkpoint-saver.ts");
   return saverInsteadOf(await openCheckpointer(url, rest), rules);
 }

@@ -69,7 +69,7 @@ export interface BackendEntry {
 
 /**
  * The only list of backends, one entry each. `npm run sync` generates from it the
- * package's exports and peers, the names of `holdfast/backends` (`factories.ts`), the hints of
+ * package's exports and peers, the names of `holdfast/backends` (`entry/backends.ts`), the hints of
  * `assertCheckpointer` and the README's table.
  */
 export const BACKENDS: Readonly<Record<string, BackendEntry>> = {

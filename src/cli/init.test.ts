@@ -21,7 +21,7 @@ async function linkedPackage(project: string): Promise<void> {
   await mkdir(place, { recursive: true });
   const entry = (path: string) => `export * from ${JSON.stringify(join(ROOT, "src", path))};\n`;
   await writeFile(join(place, "index.js"), entry("index.ts"));
-  await writeFile(join(place, "testing.js"), entry("testing/index.ts"));
+  await writeFile(join(place, "testing.js"), entry("entry/testing.ts"));
   const exports = { ".": "./index.js", "./testing": "./testing.js" };
   await writeFile(join(place, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));
   await symlink(join(ROOT, "node_modules", "@cfworker"), join(project, "node_modules", "@cfworker"));

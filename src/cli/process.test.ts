@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FilledStore, filledStore } from "../../test/cli/filled-stores.ts";
 import { MemoryCheckpointer } from "../backends/memory/index.ts";
 import { sqliteCheckpointer } from "../backends/sqlite/index.ts";
-import { createToken, serve } from "../server/index.ts";
+import { createToken, serve } from "../entry/server.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 

@@ -157,7 +157,7 @@ test("the hostile values are all named differently", () => {
 test("the suites run under node:test as they do under vitest", async () => {
   const program = `
     import { after, test } from "node:test";
-    import { testThreadLog } from ${JSON.stringify(new URL("./conformance.ts", import.meta.url).href)};
+    import { testThreadLog } from ${JSON.stringify(new URL("../entry/conformance.ts", import.meta.url).href)};
     import { MemoryLog } from ${JSON.stringify(new URL("../backends/memory/log.ts", import.meta.url).href)};
     testThreadLog({ name: "memory", test, afterAll: after, create: async () => ({ subject: new MemoryLog() }) });
   `;

@@ -1,17 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
-import {
-  AgentState,
-  anthropicMemory,
-  ConversationIndex,
-  fallbackModel,
-  LLMMemoryManager,
-  pendingInterrupts,
-  repairHistory,
-  toUIMessages,
-  userMessage,
-} from "../../src/index.ts";
-import { ruleModel } from "../../src/testing/index.ts";
+import { repairHistory } from "../../src/entry/agent.ts";
+import { toUIMessages } from "../../src/entry/ai-sdk.ts";
+import { anthropicMemory } from "../../src/entry/anthropic.ts";
+import { ConversationIndex, LLMMemoryManager } from "../../src/entry/long-term-memory.ts";
+import { fallbackModel } from "../../src/entry/models.ts";
+import { ruleModel } from "../../src/entry/testing.ts";
+import { AgentState, pendingInterrupts, userMessage } from "../../src/index.ts";
 
 const nothing = undefined as never;
 

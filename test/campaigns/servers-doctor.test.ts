@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { openCheckpointer } from "../../src/backends/open.ts";
-import { createToken, serve } from "../../src/server/index.ts";
+import { createToken, serve } from "../../src/entry/server.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { holdfast } from "../cli/fake-world.ts";
 import { sharedOnServer } from "../processes/shared-storage.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import type { AppendRequest, LogRecord, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { encodeMetadata } from "../../src/checkpoint/record/metadata.ts";
-import { createToken, type ServeOptions } from "../../src/server/index.ts";
+import { createToken, type ServeOptions } from "../../src/entry/server.ts";
 import { grow, markAt, put, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { encodeAppend } from "../../src/wire/messages.ts";
 import { entityTag } from "../../src/wire/names.ts";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import { createApp, createToken, serve } from "../../src/server/index.ts";
+import { createApp, createToken, serve } from "../../src/entry/server.ts";
 import { recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { OPERATIONS, pathOf, ROUTES, routesAt } from "../../src/wire/routes.ts";
 import { type RawAnswer, rawRequest } from "./raw-requests.ts";

@@ -9,7 +9,7 @@ import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { postgresqlStore } from "../../src/backends/postgres/index.ts";
 import { redisStore } from "../../src/backends/redis/index.ts";
 import { sqliteStore } from "../../src/backends/sqlite/index.ts";
-import { createToken, serve } from "../../src/server/index.ts";
+import { createToken, serve } from "../../src/entry/server.ts";
 import type { Store } from "../../src/store/store.ts";
 import { vectorText } from "../../src/wire/item-messages.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";

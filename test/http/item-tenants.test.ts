@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HTTPStore } from "../../src/backends/http/index.ts";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
-import { createToken, type RunningService, serve } from "../../src/server/index.ts";
+import { createToken, type RunningService, serve } from "../../src/entry/server.ts";
 import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
 import { pathOf } from "../../src/wire/routes.ts";
 import { failureOf } from "../failure-of.ts";

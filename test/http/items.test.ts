@@ -4,7 +4,7 @@ import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/ind
 import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
 import { openStore } from "../../src/backends/open-store.ts";
 import { sqliteStore } from "../../src/backends/sqlite/index.ts";
-import { serve } from "../../src/server/index.ts";
+import { serve } from "../../src/entry/server.ts";
 import { BaseStore } from "../../src/store/base-store.ts";
 import { storeCapabilities } from "../../src/store/capabilities.ts";
 import { Store } from "../../src/store/store.ts";

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { createApp, createToken, serve } from "../../src/server/index.ts";
+import { createApp, createToken, serve } from "../../src/entry/server.ts";
 import { recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { encodeAppend } from "../../src/wire/messages.ts";
 import { FRAME_TYPE, SCOPES } from "../../src/wire/protocol.ts";

@@ -5,7 +5,7 @@ import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
-import { createToken, type ReportedFailure, serve } from "../../src/server/index.ts";
+import { createToken, type ReportedFailure, serve } from "../../src/entry/server.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";
 import { failureOf } from "../failure-of.ts";

@@ -1,5 +1,5 @@
 import { HTTPStore, type HTTPStoreOptions } from "../../src/backends/http/index.ts";
-import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
+import { createToken, type RunningService, type ServeOptions, serve } from "../../src/entry/server.ts";
 import type { Store } from "../../src/store/store.ts";
 import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
 import { noticedByClients } from "../network/noticed-by-clients.ts";

@@ -8,7 +8,7 @@ import { sqliteLogOptions } from "../../src/backends/sqlite/options.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
 import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
-import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
+import { createToken, type RunningService, type ServeOptions, serve } from "../../src/entry/server.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";
 import { noticedByClients } from "../network/noticed-by-clients.ts";
 

@@ -4,7 +4,7 @@ import { connectionOf } from "../../src/backends/http/connect.ts";
 import { HttpLog } from "../../src/backends/http/log.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendRequest, LogRecord } from "../../src/checkpoint/log/thread-log.ts";
-import { createToken, type RunningService, serve } from "../../src/server/index.ts";
+import { createToken, type RunningService, serve } from "../../src/entry/server.ts";
 import { placeAt, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { encodeAppend } from "../../src/wire/messages.ts";
 import { entityTag } from "../../src/wire/names.ts";

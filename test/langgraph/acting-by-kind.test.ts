@@ -1,8 +1,8 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { afterEach, describe, expect, test } from "vitest";
-import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { localPlace, type SaverPlace } from "../saver/saver-places.ts";
 
 const at = (thread_id: string) => ({ configurable: { thread_id }, durability: "sync" as const });

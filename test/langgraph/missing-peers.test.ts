@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-const ADAPTER = fileURLToPath(new URL("../../src/adapters/langgraph/", import.meta.url));
+const ENTRIES = fileURLToPath(new URL("../../src/entry/", import.meta.url));
 const run = promisify(execFile);
 let folder: string;
 
@@ -15,7 +15,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "holdfast-peers-"));
   await build({
-    entryPoints: [join(ADAPTER, "on-node.ts"), join(ADAPTER, "index.ts")],
+    entryPoints: [join(ENTRIES, "langgraph-on-node.ts"), join(ENTRIES, "langgraph.ts")],
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -37,7 +37,7 @@ async function install(name: string, version: string, text: string): Promise<voi
 }
 
 async function failure(): Promise<{ readonly code: string; readonly message: string }> {
-  const program = `import("./on-node.mjs").then(() => 0, ({ code, message }) => console.log(JSON.stringify({ code, message })))`;
+  const program = `import("./langgraph-on-node.mjs").then(() => 0, ({ code, message }) => console.log(JSON.stringify({ code, message })))`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], { cwd: folder });
   return JSON.parse(stdout) as { code: string; message: string };
 }
@@ -66,8 +66,8 @@ test("each missing or old package of LangGraph is named, with what to install", 
 
 test("what Node imports has every name that bundlers and require get", async () => {
   const [onNode, all] = await Promise.all([
-    import("../../src/adapters/langgraph/on-node.ts"),
-    import("../../src/adapters/langgraph/index.ts"),
+    import("../../src/entry/langgraph-on-node.ts"),
+    import("../../src/entry/langgraph.ts"),
   ]);
   expect(Object.keys(onNode).sort()).toEqual(Object.keys(all).sort());
   expect(onNode.LangGraphSaver).toBe(all.LangGraphSaver);

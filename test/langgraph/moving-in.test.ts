@@ -7,10 +7,10 @@ import { type CheckpointMetadata, emptyCheckpoint } from "@langchain/langgraph-c
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { afterAll, describe, expect, test } from "vitest";
-import { copyGraphThreads, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
+import { copyGraphThreads, toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
 import { failureOf } from "../failure-of.ts";
 import { localPlace } from "../saver/saver-places.ts";

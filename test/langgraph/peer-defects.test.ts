@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { type Checkpoint, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { afterEach, describe, expect, test } from "vitest";
-import { type LangGraphSaver, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
+import { type LangGraphSaver, toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { HOSTILE_IDS } from "../../src/testing/hostile-ids.ts";
 import { assertSame } from "../../src/testing/same-value.ts";

@@ -1,6 +1,6 @@
 import { MemorySaver } from "@langchain/langgraph";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
+import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { localPlace, postgresSaverPlace, type SaverPlace } from "../saver/saver-places.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { askFor } from "../services/with-service.ts";

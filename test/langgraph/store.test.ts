@@ -11,8 +11,8 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { toLangGraphStore } from "../../src/adapters/langgraph/index.ts";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
+import { toLangGraphStore } from "../../src/entry/langgraph.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { failureOf } from "../failure-of.ts";
 import { servedStore } from "../http/served-store.ts";

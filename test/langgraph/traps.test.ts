@@ -1,15 +1,10 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { DeltaSnapshot, emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, test } from "vitest";
-import {
-  copyGraphThreads,
-  LangGraphSaver,
-  LangGraphStore,
-  toLangGraphSaver,
-} from "../../src/adapters/langgraph/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
+import { copyGraphThreads, LangGraphSaver, LangGraphStore, toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { CheckpointSaver } from "../../src/saver/checkpoint-saver.ts";
 
 const META = { source: "loop" as const, step: 0, parents: {} };

@@ -1,7 +1,7 @@
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type LangGraphSaver, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { type LangGraphSaver, toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import type { CheckpointSaver } from "../../src/saver/checkpoint-saver.ts";
 
 /** An empty storage of its own for one test. */

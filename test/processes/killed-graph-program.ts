@@ -8,11 +8,11 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
-import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import { FileCheckpointer } from "../../src/backends/file/index.ts";
 import { postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { listen, say } from "./speaking.ts";
 
 const [url = "", steps] = process.argv.slice(2);

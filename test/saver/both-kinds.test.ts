@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { scriptedModel } from "../../src/entry/testing.ts";
 import { Agent, uncheckedHead } from "../../src/index.ts";
 import { type CheckpointSaver, saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
 import { failureOf } from "../failure-of.ts";
 import { localPlace, type SaverPlace } from "./saver-places.ts";
 

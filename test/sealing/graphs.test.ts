@@ -1,12 +1,12 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, Command, END, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
-import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
+import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { attributed } from "../../src/state/people/subjects.ts";

@@ -1,12 +1,6 @@
-import {
-  AgentState,
-  assistantMessage,
-  type Checkpointer,
-  type Store,
-  saverOf,
-  toolMessage,
-  userMessage,
-} from "../../src/index.ts";
+import { saverOf } from "../../src/entry/saver.ts";
+import type { Store } from "../../src/entry/store.ts";
+import { AgentState, assistantMessage, type Checkpointer, toolMessage, userMessage } from "../../src/index.ts";
 
 /** Text that strangers write in the hope that somebody shows it as more than text. */
 export const HOSTILE: readonly string[] = [

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { buildStudio } from "../../scripts/studio/build-page.ts";
 import { sqliteCheckpointer, sqliteStore } from "../../src/backends/sqlite/index.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
-import type { Checkpointer, Store } from "../../src/index.ts";
+import type { Store } from "../../src/entry/store.ts";
+import type { Checkpointer } from "../../src/index.ts";
 import type { StudioOptions } from "../../src/studio/studio-context.ts";
 import { type RunningStudio, startStudio } from "../../src/studio/studio-server.ts";
 

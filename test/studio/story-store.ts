@@ -1,9 +1,9 @@
+import { saverOf } from "../../src/entry/saver.ts";
+import type { Store } from "../../src/entry/store.ts";
 import {
   AgentState,
   assistantMessage,
   type Checkpointer,
-  type Store,
-  saverOf,
   systemMessage,
   toolMessage,
   userMessage,

@@ -1,6 +1,6 @@
 import { RedisSaver } from "@langchain/langgraph-checkpoint-redis";
 import { expect, test } from "vitest";
-import { copyGraphThreads, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
+import { copyGraphThreads, toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { SCENARIOS } from "../langgraph/graph-scenarios.ts";
 import { localPlace } from "../saver/saver-places.ts";
 import { startRedis } from "../services/redis.ts";

@@ -4,7 +4,7 @@ import type { OraclePlace } from "../../../test/oracle-stand-in/oracle-place.ts"
 import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { seed } from "../../../test/property-seed.ts";
 import { runRandomly } from "../../../test/saver/random-operations.ts";
-import { toLangGraphSaver } from "../../adapters/langgraph/index.ts";
+import { toLangGraphSaver } from "../../entry/langgraph.ts";
 import { CheckpointSaver } from "../../saver/checkpoint-saver.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";

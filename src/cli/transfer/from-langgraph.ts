@@ -37,7 +37,8 @@ export async function copyFromLangGraph(call: CommandCall): Promise<ExitCode> {
     "@langchain/langgraph-checkpoint",
     RANGES["@langchain/langgraph-checkpoint"],
     async () => ({
-      ...(await import("../../adapters/langgraph/index.ts")),
+      ...(await import("../../adapters/langgraph/moving-in.ts")),
+      ...(await import("../../adapters/langgraph/to-langgraph-saver.ts")),
       ...(await import("../../adapters/langgraph/source-ids.ts")),
     }),
   );

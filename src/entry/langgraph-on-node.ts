@@ -3,11 +3,11 @@
  * so that one that is missing or too old is an error that says what to install. Bundlers and `require` take `index.ts`
  * itself, because neither can wait while a module is loaded.
  */
-import { assertPeers } from "./peers.ts";
+import { assertPeers } from "../adapters/langgraph/peers.ts";
 
 await assertPeers();
 
-const adapter: typeof import("./index.ts") = await import("./index.ts");
+const adapter: typeof import("./langgraph.ts") = await import("./langgraph.ts");
 
 export const copyGraphThreads: typeof adapter.copyGraphThreads = adapter.copyGraphThreads;
 export const LangGraphSaver: typeof adapter.LangGraphSaver = adapter.LangGraphSaver;

@@ -1,0 +1,48 @@
+/** The agent, its tools, its runs, and what plugs into it: every name of the root that is about them, and the rarer ones. */
+export type { AgentThread, StateChange } from "../agent/agent-thread.ts";
+export type { CompleteOptions } from "../agent/completing.ts";
+export type { DrainOptions } from "../agent/cut-off.ts";
+export type { RunEvent, RunResult, StopReason } from "../agent/events.ts";
+export type { FollowOptions } from "../agent/following.ts";
+export type { Guards, Verdict } from "../agent/guards.ts";
+export type { AgentHooks } from "../agent/hooks.ts";
+export { type Approval, pendingInterrupts } from "../agent/interrupts.ts";
+export type { Later, LaterOptions, PendingCall } from "../agent/later.ts";
+export type { RunLimits } from "../agent/limits.ts";
+export type { ModelSettings, ToolChoice } from "../agent/model-settings.ts";
+export type { WhenBusy } from "../agent/only-writer.ts";
+export type {
+  ConversationPort,
+  MemoryContext,
+  MemoryPort,
+  ObservedCall,
+  RememberContext,
+  SessionPort,
+  ShapeContext,
+  ShapedConversation,
+} from "../agent/ports.ts";
+export type { PrepareStep, Step, StepChanges } from "../agent/prepare-step.ts";
+export type { ModelPrice, PriceTable } from "../agent/prices.ts";
+export type { RecoverOptions, RecoverReport } from "../agent/recovering.ts";
+export { repairHistory } from "../agent/repair-history.ts";
+export type { Run } from "../agent/run.ts";
+export { RunError } from "../agent/run-error.ts";
+export type { ResumeOptions, RunOptions } from "../agent/run-options.ts";
+export {
+  type NamedTool,
+  type PersonQuestion,
+  type Tool,
+  type ToolContext,
+  type ToolEffect,
+  type ToolOptions,
+  tool,
+  type VerifiedOutcome,
+} from "../agent/tool.ts";
+export { OutcomeUnknown, type ToolContent, toolContent } from "../agent/tool-result.ts";
+export type { RetryOptions } from "../agent/tool-retry.ts";
+export { type CompactingOptions, compactingConversation } from "../conversation/compacting.ts";
+export { estimateTokens, type TokenCounter } from "../conversation/estimate-tokens.ts";
+export type { Summarizer, Summary, SummaryRequest } from "../conversation/summarize.ts";
+export { type WindowOptions, windowConversation } from "../conversation/window.ts";
+export { ModelError } from "../models/model-error.ts";
+export { Agent, type AgentOptions } from "../wiring/agent.ts";

@@ -1,0 +1,59 @@
+/**
+ * `holdfast/driver`: for those who write a driver. The contract with its types,
+ * and what the drivers in this package are made of. Whoever only uses a backend
+ * needs none of it.
+ */
+
+export { openPlace, placeOf } from "../checkpoint/find/search-place.ts";
+export { assertAppend } from "../checkpoint/log/append-rules.ts";
+export { listedThread, unreadableThread } from "../checkpoint/log/listed-threads.ts";
+export type {
+  AppendOutcome,
+  AppendRequest,
+  FoundRecords,
+  ListedThread,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  SearchHit,
+  SearchOrder,
+  SearchRange,
+  ThreadEntry,
+  ThreadLog,
+  ThreadTail,
+  UnreadableThread,
+} from "../checkpoint/log/thread-log.ts";
+export { type Access, noStoreHere } from "../driver/access.ts";
+export { type ConnectionSource, type Lease, SharedConnection } from "../driver/connection.ts";
+export type { Driver } from "../driver/driver.ts";
+export type { Durability } from "../driver/durability.ts";
+export { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../driver/ids.ts";
+export { OpenOnce } from "../driver/open-once.ts";
+export { assertOptions } from "../driver/options.ts";
+export { assertAddress, assertParameters, type LocalUrl, parseLocalUrl } from "../driver/url.ts";
+export { type ErrorCode, StateError } from "../errors.ts";
+export { importPeer } from "../internal/import-peer.ts";
+export type { Comparison, Condition, FieldPath, Scalar } from "../store/conditions.ts";
+export { type ItemFields, matches } from "../store/matching.ts";
+export { compareIds, compareNamespaces, decodeNamespace, encodeNamespace, rangeBelow } from "../store/namespaces.ts";
+export {
+  type Change,
+  type ChangeResult,
+  type FullStoreDriver,
+  type ItemId,
+  type ItemWords,
+  MOST_CHANGES,
+  type Namespace,
+  type PutChange,
+  type RankedItem,
+  type RemoveChange,
+  type Scope,
+  type StoreDriver,
+  type StoreDriverCapabilities,
+  type StoredItem,
+  WORD_WEIGHTS,
+  WRITES_REMEMBERED_MS,
+  type WriteOutcome,
+} from "../store/store-driver.ts";

@@ -1,0 +1,9 @@
+/**
+ * `holdfast/langgraph`: holdfast as LangGraph's own checkpointer and store. Needs
+ * `@langchain/langgraph-checkpoint` and `@langchain/core`, which LangGraph brings along.
+ */
+export { copyGraphThreads, type MovingInOptions, type MovingInReport } from "../adapters/langgraph/moving-in.ts";
+export { LangGraphSaver, type LangGraphSaverOptions } from "../adapters/langgraph/saver.ts";
+export { LangGraphStore, type LangGraphStoreOptions } from "../adapters/langgraph/store.ts";
+export { toLangGraphSaver } from "../adapters/langgraph/to-langgraph-saver.ts";
+export { toLangGraphStore } from "../adapters/langgraph/to-langgraph-store.ts";

@@ -1,0 +1,2 @@
+/** The tools of an MCP server, as tools of an agent. */
+export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "../agent/mcp-tools.ts";
