@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CoreAgent, type CoreAgentOptions } from "../src/agent/agent.ts";
-import { type ToolEffect, tool } from "../src/agent/tool.ts";
+import { type ToolEffect, tool } from "../src/agent/tool-call/tool.ts";
 import { MemoryCheckpointer } from "../src/backends/memory/index.ts";
 import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";

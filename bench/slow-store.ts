@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CoreAgent } from "../src/agent/agent.ts";
-import { type ToolEffect, tool } from "../src/agent/tool.ts";
+import { type ToolEffect, tool } from "../src/agent/tool-call/tool.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { type Model, NO_USAGE } from "../src/models/model.ts";
 import { SlowLog } from "../test/agent/slow-log.ts";

@@ -2,13 +2,13 @@ export type { AgentThread } from "./agent/agent-thread.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { Guards } from "./agent/guards.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
-export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
-export type { PendingCall } from "./agent/later.ts";
-export type { RunLimits } from "./agent/limits.ts";
 export type { ConversationPort, MemoryPort } from "./agent/ports.ts";
+export type { RunLimits } from "./agent/run/limits.ts";
+export { RunError } from "./agent/run/run-error.ts";
 export type { Run } from "./agent/run.ts";
-export { RunError } from "./agent/run-error.ts";
 export type { ResumeOptions, RunOptions } from "./agent/run-options.ts";
+export { type Approval, pendingInterrupts } from "./agent/tool-call/interrupts.ts";
+export type { PendingCall } from "./agent/tool-call/later.ts";
 export {
   type Tool,
   type ToolContext,
@@ -16,8 +16,8 @@ export {
   type ToolOptions,
   tool,
   type VerifiedOutcome,
-} from "./agent/tool.ts";
-export { OutcomeUnknown, toolContent } from "./agent/tool-result.ts";
+} from "./agent/tool-call/tool.ts";
+export { OutcomeUnknown, toolContent } from "./agent/tool-call/tool-result.ts";
 export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";
 export {

@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // A layer above the contracts: whoever opens a checkpointer hands it in.
   sealing: CONTRACTS,
   session: [...CONTRACTS, "sealing"],
-  adapters: [...CONTRACTS, "memory"],
+  adapters: [...CONTRACTS, "agent", "memory"],
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
   // Its page lies in a folder of its own, is built by itself, and shares nothing but the table of routes and types.
@@ -72,9 +72,9 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
   "src/checkpoint/thread/storage-clock.ts": "counts the storage's clock on between two measurements",
-  "src/agent/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
-  "src/agent/thread-session.ts": "how long a save is tried, and how long it takes",
-  "src/agent/telemetry.ts": "how long a call takes",
+  "src/agent/run/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
+  "src/agent/saving/thread-session.ts": "how long a save is tried, and how long it takes",
+  "src/agent/telemetry/telemetry.ts": "how long a call takes",
   "src/checkpoint/thread/lost-races.ts": "how long a call may lose against other writers",
   "src/internal/concurrency.ts": "how long a wave took, and so how long to rest: nothing that is kept",
   "src/backends/postgres/sorting-words.ts":

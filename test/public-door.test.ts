@@ -123,8 +123,8 @@ test("importing the package loads no backend: a URL or a subpath does", async ()
 
 /** Each is the first of what comes with a first use: a run, a saver's call, an erasure, a sealed record and so on. */
 const COME_WITH_USE = [
-  "agent/loop.ts",
-  "agent/thread-session.ts",
+  "agent/run/loop.ts",
+  "agent/saving/thread-session.ts",
   "saver/thread/graph-threads.ts",
   "session/erasure-run.ts",
   "sealing/sealed-record.ts",

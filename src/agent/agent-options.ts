@@ -3,13 +3,13 @@ import type { LeaseOptions } from "../checkpoint/lease/lease.ts";
 import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import type { AgentHooks } from "./hooks.ts";
-import type { RunLimits } from "./limits.ts";
-import type { ModelSettings } from "./model-settings.ts";
-import type { WhenBusy } from "./only-writer.ts";
+import type { ModelSettings } from "./model-call/model-settings.ts";
+import type { PrepareStep } from "./model-call/prepare-step.ts";
+import type { PriceTable } from "./model-call/prices.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
-import type { PrepareStep } from "./prepare-step.ts";
-import type { PriceTable } from "./prices.ts";
-import type { NamedTool, Tool } from "./tool.ts";
+import type { RunLimits } from "./run/limits.ts";
+import type { WhenBusy } from "./run/only-writer.ts";
+import type { NamedTool, Tool } from "./tool-call/tool.ts";
 
 export interface CoreAgentOptions<Context = unknown, Tools extends NamedTool = NamedTool>
   extends RunLimits,

@@ -5,12 +5,12 @@ import { described } from "../internal/known-options.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
 import { parentOf } from "../state/tool-calls.ts";
-import { type FollowOptions, followTurn, isUnderWay } from "./following.ts";
+import { type FollowOptions, followTurn, isUnderWay } from "./page/following.ts";
+import { toUIMessages, type UIMessage } from "./page/ui-messages.ts";
+import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
+import type { UIMessageChunk } from "./page/ui-stream.ts";
 import type { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunOptions } from "./run-options.ts";
-import { toUIMessages, type UIMessage } from "./ui-messages.ts";
-import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "./ui-response.ts";
-import type { UIMessageChunk } from "./ui-stream.ts";
 
 /** Children first: a retry after an interruption still finds them. */
 async function deleteFamily(checkpointer: BaseCheckpointer, threadId: string): Promise<boolean> {

@@ -5,24 +5,31 @@ import type { AnySchema } from "../models/schema.ts";
 import type { UserMessage } from "../state/message.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
-import { assertCompleteOptions } from "./assert-complete-options.ts";
 import { asUserMessage, withId } from "./assert-prompt.ts";
 import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
-import { assertAnswerable, assertTools } from "./assert-tools.ts";
-import type { CompleteOptions } from "./completing.ts";
-import { assertDrainOptions, type DrainOptions, drainRuns, signalOf } from "./cut-off.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
-import type { PersonAnswer } from "./interrupts.ts";
-import { LimitGuard } from "./limits.ts";
-import type { Opening } from "./opening.ts";
-import type { RecoverArguments, RecoverOptions, RecoverReport } from "./recovering.ts";
+import { assertDrainOptions, type DrainOptions, drainRuns, signalOf } from "./run/cut-off.ts";
+import { LimitGuard } from "./run/limits.ts";
+import type { Opening } from "./run/opening.ts";
+import type { RecoverArguments, RecoverOptions, RecoverReport } from "./run/recovering.ts";
+import type { RunError } from "./run/run-error.ts";
+import { aboutSubject } from "./run/run-subject.ts";
+import type { Runner } from "./run/runner.ts";
 import { Run } from "./run.ts";
-import type { RunError } from "./run-error.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
-import { aboutSubject } from "./run-subject.ts";
-import type { Runner } from "./runner.ts";
-import { answerIn, runIn, type SubAgent, type SubAgentOptions, type SubAgentPlace, subAgentTool } from "./sub-agent.ts";
-import type { NamedTool, ResultIn, Tool } from "./tool.ts";
+import { assertCompleteOptions } from "./tool-call/assert-complete-options.ts";
+import { assertAnswerable, assertTools } from "./tool-call/assert-tools.ts";
+import type { CompleteOptions } from "./tool-call/completing.ts";
+import type { PersonAnswer } from "./tool-call/interrupts.ts";
+import {
+  answerIn,
+  runIn,
+  type SubAgent,
+  type SubAgentOptions,
+  type SubAgentPlace,
+  subAgentTool,
+} from "./tool-call/sub-agent.ts";
+import type { NamedTool, ResultIn, Tool } from "./tool-call/tool.ts";
 
 type Said = string | UserMessage["content"] | UserMessage;
 type OpenCheckpointer = CoreAgentOptions["checkpointer"];
@@ -30,7 +37,7 @@ type OpenCheckpointer = CoreAgentOptions["checkpointer"];
 export type { CoreAgentOptions } from "./agent-options.ts";
 
 /** All that only a run needs. Loaded with the first: a program that makes agents may never run them. */
-const running = new OpenOnce(() => import("./running.ts"));
+const running = new OpenOnce(() => import("./run/running.ts"));
 type Running = Awaited<ReturnType<typeof running.get>>;
 
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */

@@ -2,9 +2,9 @@ import type { FinishReason, ModelReport, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Interrupt, ToolExecution } from "../state/fields.ts";
 import type { Message } from "../state/message.ts";
-import type { PendingCall } from "./later.ts";
-import type { NamedTool } from "./tool.ts";
-import type { READ_RESULT } from "./tool-result.ts";
+import type { PendingCall } from "./tool-call/later.ts";
+import type { NamedTool } from "./tool-call/tool.ts";
+import type { READ_RESULT } from "./tool-call/tool-result.ts";
 
 export type StopReason =
   /** The model gave an answer and asked for nothing more. */

@@ -3,10 +3,10 @@ import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { assertHooks, assertMethods, assertWhenBusy } from "./assert-run-options.ts";
-import { assertModelSettings, type ModelSettings } from "./model-settings.ts";
+import { assertModelSettings, type ModelSettings } from "./model-call/model-settings.ts";
+import { assertPrices } from "./model-call/prices.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
-import { assertPrices } from "./prices.ts";
-import type { AgentParts } from "./run-context.ts";
+import type { AgentParts } from "./run/run-context.ts";
 
 /** What can be said of an agent before its first run: a wrong option is refused when the agent is made. */
 export type FixedParts = Omit<AgentParts, "model" | "tools" | "telemetry">;

@@ -1,9 +1,9 @@
 import { reasonOf } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AssistantMessage, ToolCall, UserMessage } from "../state/message.ts";
-import type { Ending } from "./loop.ts";
-import type { RunContext } from "./run-context.ts";
-import type { Outcome } from "./tool-result.ts";
+import type { Ending } from "./run/loop.ts";
+import type { RunContext } from "./run/run-context.ts";
+import type { Outcome } from "./tool-call/tool-result.ts";
 
 /** What a guard says of something: nothing lets it pass. */
 export type Verdict<Replacement> =

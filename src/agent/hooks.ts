@@ -3,7 +3,7 @@ import type { AgentState } from "../state/agent-state.ts";
 import type { ToolExecution } from "../state/fields.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
 import type { Guards } from "./guards.ts";
-import type { RunContext } from "./run-context.ts";
+import type { RunContext } from "./run/run-context.ts";
 
 /**
  * Called around the steps of a run. One that is called *before* a step may

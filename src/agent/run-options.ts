@@ -1,6 +1,6 @@
 import type { Subjects } from "../state/people/subjects.ts";
-import type { WhenBusy } from "./only-writer.ts";
 import type { SessionPort } from "./ports.ts";
+import type { WhenBusy } from "./run/only-writer.ts";
 
 export interface RunOptions<Context = unknown> {
   /** The conversation to continue. Without it nothing is saved. */

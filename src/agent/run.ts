@@ -1,7 +1,7 @@
 import type { RunEvent, RunResult } from "./events.ts";
-import type { NamedTool } from "./tool.ts";
-import { sseResponse, streamOf, type UIResponseOptions } from "./ui-response.ts";
-import { type UIMessageChunk, type UIStreamOptions, uiChunks } from "./ui-stream.ts";
+import { sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
+import { type UIMessageChunk, type UIStreamOptions, uiChunks } from "./page/ui-stream.ts";
+import type { NamedTool } from "./tool-call/tool.ts";
 
 /**
  * One run: an async iterable of its events and a promise of its result, at once.

@@ -1,4 +1,4 @@
-import { READ_RESULT } from "../agent/tool-result.ts";
+import { READ_RESULT } from "../agent/tool-call/tool-result.ts";
 import { type Message, type ToolMessage, textOf } from "../state/message.ts";
 
 /** Shorter results stay: a note in their place would save nothing. */

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { shapeContext } from "../../test/conversation/shape-context.ts";
 import { runs } from "../../test/property-seed.ts";
+import { repairHistory } from "../agent/model-call/repair-history.ts";
 import type { ConversationPort, ShapedConversation } from "../agent/ports.ts";
-import { repairHistory } from "../agent/repair-history.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type AssistantMessage, type Message, textOf } from "../state/message.ts";
 import {

@@ -3,7 +3,7 @@ import { agentOf } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { shapeContext } from "../../test/conversation/shape-context.ts";
 import { chatting, LONG, overlayOf, said, talk } from "../../test/conversation/talk.ts";
-import { tool } from "../agent/tool.ts";
+import { tool } from "../agent/tool-call/tool.ts";
 import type { Model, ModelRequest } from "../models/model.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type Message, textOf, userMessage } from "../state/message.ts";

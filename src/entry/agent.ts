@@ -1,16 +1,13 @@
 /** The agent, its tools, its runs, and what plugs into it: every name of the root that is about them, and the rarer ones. */
 export type { AgentThread, StateChange } from "../agent/agent-thread.ts";
-export type { CompleteOptions } from "../agent/completing.ts";
-export type { DrainOptions } from "../agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "../agent/events.ts";
-export type { FollowOptions } from "../agent/following.ts";
 export type { Guards, Verdict } from "../agent/guards.ts";
 export type { AgentHooks } from "../agent/hooks.ts";
-export { type Approval, pendingInterrupts } from "../agent/interrupts.ts";
-export type { Later, LaterOptions, PendingCall } from "../agent/later.ts";
-export type { RunLimits } from "../agent/limits.ts";
-export type { ModelSettings, ToolChoice } from "../agent/model-settings.ts";
-export type { WhenBusy } from "../agent/only-writer.ts";
+export type { ModelSettings, ToolChoice } from "../agent/model-call/model-settings.ts";
+export type { PrepareStep, Step, StepChanges } from "../agent/model-call/prepare-step.ts";
+export type { ModelPrice, PriceTable } from "../agent/model-call/prices.ts";
+export { repairHistory } from "../agent/model-call/repair-history.ts";
+export type { FollowOptions } from "../agent/page/following.ts";
 export type {
   ConversationPort,
   MemoryContext,
@@ -21,13 +18,16 @@ export type {
   ShapeContext,
   ShapedConversation,
 } from "../agent/ports.ts";
-export type { PrepareStep, Step, StepChanges } from "../agent/prepare-step.ts";
-export type { ModelPrice, PriceTable } from "../agent/prices.ts";
-export type { RecoverOptions, RecoverReport } from "../agent/recovering.ts";
-export { repairHistory } from "../agent/repair-history.ts";
+export type { DrainOptions } from "../agent/run/cut-off.ts";
+export type { RunLimits } from "../agent/run/limits.ts";
+export type { WhenBusy } from "../agent/run/only-writer.ts";
+export type { RecoverOptions, RecoverReport } from "../agent/run/recovering.ts";
+export { RunError } from "../agent/run/run-error.ts";
 export type { Run } from "../agent/run.ts";
-export { RunError } from "../agent/run-error.ts";
 export type { ResumeOptions, RunOptions } from "../agent/run-options.ts";
+export type { CompleteOptions } from "../agent/tool-call/completing.ts";
+export { type Approval, pendingInterrupts } from "../agent/tool-call/interrupts.ts";
+export type { Later, LaterOptions, PendingCall } from "../agent/tool-call/later.ts";
 export {
   type NamedTool,
   type PersonQuestion,
@@ -37,9 +37,9 @@ export {
   type ToolOptions,
   tool,
   type VerifiedOutcome,
-} from "../agent/tool.ts";
-export { OutcomeUnknown, type ToolContent, toolContent } from "../agent/tool-result.ts";
-export type { RetryOptions } from "../agent/tool-retry.ts";
+} from "../agent/tool-call/tool.ts";
+export { OutcomeUnknown, type ToolContent, toolContent } from "../agent/tool-call/tool-result.ts";
+export type { RetryOptions } from "../agent/tool-call/tool-retry.ts";
 export { type CompactingOptions, compactingConversation } from "../conversation/compacting.ts";
 export { estimateTokens, type TokenCounter } from "../conversation/estimate-tokens.ts";
 export type { Summarizer, Summary, SummaryRequest } from "../conversation/summarize.ts";

@@ -1,7 +1,7 @@
 import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
-import type { DrainOptions } from "../agent/cut-off.ts";
-import type { PrepareStep } from "../agent/prepare-step.ts";
-import type { NamedTool } from "../agent/tool.ts";
+import type { PrepareStep } from "../agent/model-call/prepare-step.ts";
+import type { DrainOptions } from "../agent/run/cut-off.ts";
+import type { NamedTool } from "../agent/tool-call/tool.ts";
 import { backendOf, openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { mcpTools } from "../../src/agent/mcp-tools.ts";
+import { mcpTools } from "../../src/adapters/mcp/mcp-tools.ts";
 import type { RunOptions } from "../../src/agent/run-options.ts";
-import { tool } from "../../src/agent/tool.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { type AnySchema, readySchema } from "../../src/models/schema.ts";
 import { modelFromString } from "../../src/providers/strings.ts";

@@ -1,9 +1,9 @@
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import type { CoreAgent } from "../../src/agent/agent.ts";
-import { followTurn } from "../../src/agent/following.ts";
-import { type Tool, tool } from "../../src/agent/tool.ts";
-import { fromUIMessage, toUIMessages } from "../../src/agent/ui-messages.ts";
+import { followTurn } from "../../src/agent/page/following.ts";
+import { fromUIMessage, toUIMessages } from "../../src/agent/page/ui-messages.ts";
+import { type Tool, tool } from "../../src/agent/tool-call/tool.ts";
 import type { Model } from "../../src/models/model.ts";
 import { ModelError } from "../../src/models/model-error.ts";
 import { fromAiSdk } from "../../src/providers/ai-sdk/index.ts";

@@ -1,5 +1,5 @@
 import type { CoreAgent } from "../../src/agent/agent.ts";
-import { type Tool, type ToolEffect, tool } from "../../src/agent/tool.ts";
+import { type Tool, type ToolEffect, tool } from "../../src/agent/tool-call/tool.ts";
 import { type ScriptStep, scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { agentOf } from "./agent-of.ts";
 import type { MemoryStore } from "./stored-thread.ts";

@@ -1,5 +1,5 @@
 import { CoreAgent } from "../../src/agent/agent.ts";
-import { type Tool, tool } from "../../src/agent/tool.ts";
+import { type Tool, tool } from "../../src/agent/tool-call/tool.ts";
 import { type Model, type ModelPart, NO_USAGE } from "../../src/models/model.ts";
 import { type Message, textOf } from "../../src/state/message.ts";
 import { parentOf } from "../../src/state/tool-calls.ts";

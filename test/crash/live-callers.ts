@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CoreAgent } from "../../src/agent/agent.ts";
-import { repairHistory } from "../../src/agent/repair-history.ts";
-import { type ToolEffect, tool } from "../../src/agent/tool.ts";
+import { repairHistory } from "../../src/agent/model-call/repair-history.ts";
+import { type ToolEffect, tool } from "../../src/agent/tool-call/tool.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { StateError } from "../../src/errors.ts";

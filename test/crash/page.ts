@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { followTurn } from "../../src/agent/following.ts";
-import type { UIMessageChunk } from "../../src/agent/ui-stream.ts";
+import { followTurn } from "../../src/agent/page/following.ts";
+import type { UIMessageChunk } from "../../src/agent/page/ui-stream.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";

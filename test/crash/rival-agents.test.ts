@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { repairHistory } from "../../src/agent/repair-history.ts";
+import { repairHistory } from "../../src/agent/model-call/repair-history.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { openHeader } from "../../src/checkpoint/record/record.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";

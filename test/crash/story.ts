@@ -1,5 +1,5 @@
 import type { CoreAgentOptions } from "../../src/agent/agent.ts";
-import { type Tool, type ToolContext, type ToolEffect, tool } from "../../src/agent/tool.ts";
+import { type Tool, type ToolContext, type ToolEffect, tool } from "../../src/agent/tool-call/tool.ts";
 import { type Model, type ModelPart, type ModelRequest, NO_USAGE } from "../../src/models/model.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";

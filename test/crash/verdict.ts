@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { repairHistory } from "../../src/agent/repair-history.ts";
+import { repairHistory } from "../../src/agent/model-call/repair-history.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { type Message, textOf } from "../../src/state/message.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";

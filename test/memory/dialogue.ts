@@ -1,4 +1,4 @@
-import { tool } from "../../src/agent/tool.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import type { MemoryDecision } from "../../src/memory/core-memory.ts";
 import type { ExtractFunction, ExtractRequest } from "../../src/memory/extractor.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tool } from "../../src/agent/tool.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import { FileCheckpointer } from "../../src/backends/file/index.ts";
 import { textOf } from "../../src/state/message.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";

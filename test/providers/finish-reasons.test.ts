@@ -1,7 +1,7 @@
 import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { describe, expect, test } from "vitest";
-import { RunError } from "../../src/agent/run-error.ts";
+import { RunError } from "../../src/agent/run/run-error.ts";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import type { Model } from "../../src/models/model.ts";
 import { modelFromString } from "../../src/providers/strings.ts";

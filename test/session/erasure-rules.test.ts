@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { tool } from "../../src/agent/tool.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import { openDatabase } from "../../src/backends/sqlite/open-file.ts";

@@ -95,7 +95,7 @@ describe("programs as the documentation shows them, on files: after eraseUser no
       inputSchema: { type: "object" } as const,
       execute: async (_: unknown, { subject }: { subject: unknown }) => subjects.push(subject),
     };
-    const { tool } = await import("../../src/agent/tool.ts");
+    const { tool } = await import("../../src/agent/tool-call/tool.ts");
     const model = scriptedModel([{ toolCalls: [{ name: "note", arguments: {} }] }, { text: "Noted." }]);
     const agent = new Agent({ model, checkpointer, memory, tools: [tool(note)] });
     const session = new AgentSession({ sessionId: "s", userId: "ines", backend: checkpointer });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { afterAll, describe, expect, test } from "vitest";
-import { tool } from "../../src/agent/tool.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import { sqliteCheckpointer, sqliteStore } from "../../src/backends/sqlite/index.ts";
 import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";

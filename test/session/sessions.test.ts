@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { tool } from "../../src/agent/tool.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";

@@ -5,7 +5,7 @@ import { expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import type { RunEvent } from "../../src/agent/events.ts";
 import type { Run } from "../../src/agent/run.ts";
-import { type Tool, type ToolContext, tool } from "../../src/agent/tool.ts";
+import { type Tool, type ToolContext, tool } from "../../src/agent/tool-call/tool.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { Agent } from "../../src/wiring/agent.ts";
 

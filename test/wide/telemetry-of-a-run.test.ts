@@ -8,7 +8,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { tool } from "../../src/agent/tool.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import type { Model } from "../../src/models/model.ts";
 import { ModelError } from "../../src/models/model-error.ts";
 import { retryingModel } from "../../src/models/retrying-model.ts";

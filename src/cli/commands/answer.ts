@@ -1,4 +1,4 @@
-import { answerInterrupt, type PersonAnswer } from "../../agent/interrupts.ts";
+import { answerInterrupt, type PersonAnswer } from "../../agent/tool-call/interrupts.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { missingThread } from "../references.ts";

@@ -1,4 +1,4 @@
-import { answerInterrupt, type PersonAnswer } from "../../agent/interrupts.ts";
+import { answerInterrupt, type PersonAnswer } from "../../agent/tool-call/interrupts.ts";
 import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
 import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
 import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";

@@ -1,0 +1,93 @@
+import { StateError } from "../../errors.ts";
+import { described } from "../../internal/known-options.ts";
+import type { AgentState } from "../../state/agent-state.ts";
+import {
+  type AssistantMessage,
+  type ContentPart,
+  type Message,
+  textOf,
+  type UserMessage,
+} from "../../state/message.ts";
+import { isRepairRequest } from "../model-call/repair-request.ts";
+import { outputOf, turnMessageId } from "./ui-stream.ts";
+
+/** A message as pages of the AI SDK keep it. */
+export interface UIMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly parts: readonly UIPart[];
+}
+
+export type UIPart = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** A thread as a page begins with it: one message for what a user said, one for all that the turn brought. */
+export function toUIMessages(state: Pick<AgentState, "messages">): readonly UIMessage[] {
+  if (!Array.isArray(state?.messages)) {
+    throw new TypeError("toUIMessages() takes a state; load() gives undefined where there is no thread");
+  }
+  const { messages } = state;
+  const shown: UIMessage[] = [];
+  const results = new Map(
+    messages.flatMap((message) => (message.role === "tool" ? [[message.toolCallId, message]] : [])),
+  );
+  let turn = 0;
+  for (const message of messages) {
+    if (message.role === "user" && !isRepairRequest(message)) {
+      turn++;
+      shown.push({ id: message.id ?? `user-${turn}`, role: "user", parts: partsOf(message.content) });
+    }
+    if (message.role !== "assistant") continue;
+    const id = turnMessageId(turn);
+    const last = shown.at(-1);
+    const parts = [{ type: "step-start" }, ...partsOf(message.content), ...callsOf(message, results)];
+    if (last?.id === id) shown[shown.length - 1] = { ...last, parts: [...last.parts, ...parts] };
+    else shown.push({ id, role: "assistant", parts });
+  }
+  return shown;
+}
+
+function partsOf(content: Message["content"]): readonly UIPart[] {
+  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content, state: "done" }];
+  return content.flatMap((part): readonly UIPart[] => {
+    if (part.type !== "file") return part.text === "" ? [] : [{ type: part.type, text: part.text, state: "done" }];
+    return [{ type: "file", mediaType: part.mediaType, url: urlOf(part) }];
+  });
+}
+
+const urlOf = ({ data, mediaType }: Extract<ContentPart, { type: "file" }>): string =>
+  data instanceof Uint8Array ? `data:${mediaType};base64,${Buffer.from(data).toString("base64")}` : data.url;
+
+function callsOf({ toolCalls = [] }: AssistantMessage, results: ReadonlyMap<unknown, unknown>): readonly UIPart[] {
+  return toolCalls.map(({ id, name, arguments: input }) => {
+    const result = results.get(id) as Extract<Message, { role: "tool" }> | undefined;
+    const call = { type: `tool-${name}`, toolCallId: id, input };
+    if (result === undefined) return { ...call, state: "input-available" };
+    if (result.isError === true) return { ...call, state: "output-error", errorText: textOf(result) };
+    return { ...call, state: "output-available", output: outputOf(textOf(result)) };
+  });
+}
+
+/**
+ * What a page sent, as a prompt, with its id, so that it is answered once
+ * however often the page sends it. Only what a user says is taken: everything
+ * else that a page holds may have been changed there.
+ */
+export function fromUIMessage(message: unknown): UserMessage {
+  const { id, role, parts } = (typeof message === "object" && message !== null ? message : {}) as Partial<UIMessage>;
+  if (role !== "user" || !Array.isArray(parts)) {
+    const what = role === undefined ? described(message) : `a message of role ${JSON.stringify(role)}`;
+    throw new StateError("INVALID_ARGUMENT", `fromUIMessage() takes what the user said, with its parts, not ${what}`);
+  }
+  const content = parts.flatMap((part): readonly ContentPart[] => {
+    const { type, text, mediaType, url } = (part ?? {}) as UIPart;
+    if (type === "text" && typeof text === "string") return [{ type: "text", text }];
+    if (type === "file" && typeof url === "string" && typeof mediaType === "string") {
+      return [{ type: "file", mediaType, data: { url } }];
+    }
+    return [];
+  });
+  if (content.length === 0) throw new StateError("INVALID_ARGUMENT", "fromUIMessage(): the message says nothing");
+  const [first] = content;
+  const said = content.length === 1 && first?.type === "text" ? first.text : content;
+  return { role: "user", content: said, ...(typeof id === "string" && id !== "" && { id }) };
+}

@@ -1,0 +1,204 @@
+import { StateError } from "../../errors.ts";
+import { type AssistantMessage, type FilePart, type Message, type ToolMessage, textOf } from "../../state/message.ts";
+import type { RunEvent, StopReason } from "../events.ts";
+
+/** One piece of the AI SDK's UI message protocol, version 1. */
+export type UIMessageChunk = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+export interface UIStreamOptions {
+  /** What a page is told of a failure. By default only its code: pages are public. */
+  readonly onError?: (error: unknown) => string;
+  /** Whether what the model thinks is sent. @default true */
+  readonly sendReasoning?: boolean;
+}
+
+/** The id of the assistant's message on a page: the same from every process, so that one that reconnects replaces it. */
+export const turnMessageId = (turn: number): string => `turn-${turn}`;
+
+/** The events of a run as chunks. A failure is a chunk, too: a page is told, and the run's own promise throws. */
+export async function* uiChunks(
+  events: AsyncIterable<RunEvent>,
+  { onError = maskedError, sendReasoning = true }: UIStreamOptions,
+): AsyncGenerator<UIMessageChunk, void, undefined> {
+  const page = new UIMessageWriter(sendReasoning);
+  try {
+    for await (const event of events) yield* page.write(event);
+  } catch (error) {
+    yield* page.end("error");
+    yield { type: "error", errorText: onError(error) };
+  }
+}
+
+const maskedError = (error: unknown): string => `The run failed (${StateError.is(error) ? error.code : "UNKNOWN"}).`;
+
+/** Keeps what is open on the page: the message, the step, the block of text. */
+export class UIMessageWriter {
+  readonly #sendReasoning: boolean;
+  readonly #inputs = new Set<string>();
+  #isStarted = false;
+  #isInStep = false;
+  #hasSpoken = false;
+  #blocks = 0;
+  #open: { readonly kind: "text" | "reasoning"; readonly id: string } | undefined;
+
+  constructor(sendReasoning: boolean) {
+    this.#sendReasoning = sendReasoning;
+  }
+
+  *write(event: RunEvent): Generator<UIMessageChunk, void, undefined> {
+    switch (event.type) {
+      case "iteration-start":
+        return yield* this.step(event.turn);
+      case "model-delta":
+        return yield* this.#words(event.kind, event.text);
+      case "tool-input-delta":
+        yield* this.#input(event.toolCallId, event.toolName);
+        return yield { type: "tool-input-delta", toolCallId: event.toolCallId, inputTextDelta: event.text };
+      case "tool-start":
+        return yield* this.#resumed(event.toolCallId, event.toolName, event.arguments);
+      case "message":
+        return yield* this.message(event.message);
+      case "tool-progress":
+        return yield {
+          type: "tool-output-available",
+          toolCallId: event.toolCallId,
+          output: event.progress,
+          preliminary: true,
+        };
+      case "tool-pending":
+        return yield { type: "data-tool-pending", id: event.toolCallId, data: { toolCallId: event.toolCallId } };
+      case "interrupt":
+        return yield* this.question(event.interrupt);
+      case "run-end":
+        return yield* this.end(event.stopReason);
+    }
+  }
+
+  /** A step of the model's: its words, its calls and what came of them. */
+  *step(turn: number): Generator<UIMessageChunk, void, undefined> {
+    if (!this.#isStarted) yield { type: "start", messageId: turnMessageId(turn) };
+    this.#isStarted = true;
+    yield* this.#closeStep();
+    this.#isInStep = true;
+    this.#hasSpoken = false;
+    yield { type: "start-step" };
+  }
+
+  *message(message: Message): Generator<UIMessageChunk, void, undefined> {
+    if (message.role === "assistant") yield* this.#answer(message);
+    if (message.role !== "tool") return;
+    yield* this.#resumed(message.toolCallId, message.toolName, undefined);
+    yield this.#result(message);
+  }
+
+  *question({
+    id,
+    toolCallId,
+    kind,
+    ...asked
+  }: Extract<RunEvent, { type: "interrupt" }>["interrupt"]): Generator<UIMessageChunk> {
+    if (kind === "approval" && asked.child === undefined)
+      yield { type: "tool-approval-request", approvalId: id, toolCallId };
+    else
+      yield {
+        type: "data-interrupt",
+        id,
+        data: { id, kind, toolCallId, question: asked.question, schema: asked.schema },
+      };
+  }
+
+  *end(stopReason: StopReason): Generator<UIMessageChunk, void, undefined> {
+    yield* this.#closeStep();
+    if (!this.#isStarted) yield { type: "start" };
+    if (stopReason === "cancelled") yield { type: "abort" };
+    yield { type: "finish", finishReason: FINISH[stopReason] ?? "other", messageMetadata: { stopReason } };
+  }
+
+  /** Words that were not streamed, such as those of an earlier process, are said at once. */
+  *#answer({ content, toolCalls = [] }: AssistantMessage): Generator<UIMessageChunk, void, undefined> {
+    if (!this.#hasSpoken) {
+      for (const part of typeof content === "string" ? [{ type: "text" as const, text: content }] : content) {
+        if (part.type !== "file") yield* this.#words(part.type, part.text);
+        yield* this.#closeBlock();
+      }
+    }
+    yield* this.#closeBlock();
+    const files = typeof content === "string" ? [] : content.filter((part): part is FilePart => part.type === "file");
+    for (const { data, mediaType } of files) {
+      const url =
+        data instanceof Uint8Array ? `data:${mediaType};base64,${Buffer.from(data).toString("base64")}` : data.url;
+      yield { type: "file", url, mediaType };
+    }
+    for (const { id, name, arguments: input, invalid } of toolCalls) {
+      yield* this.#input(id, name);
+      const call = { toolCallId: id, toolName: name, input };
+      if (invalid === undefined) yield { type: "tool-input-available", ...call };
+      else yield { type: "tool-input-error", ...call, errorText: invalid };
+    }
+  }
+
+  #result(message: ToolMessage): UIMessageChunk {
+    const { toolCallId, isError } = message;
+    const text = textOf(message);
+    if (isError === true) return { type: "tool-output-error", toolCallId, errorText: text };
+    return { type: "tool-output-available", toolCallId, output: outputOf(text) };
+  }
+
+  *#words(kind: "text" | "reasoning", text: string): Generator<UIMessageChunk, void, undefined> {
+    if (text === "" || (kind === "reasoning" && !this.#sendReasoning)) return;
+    this.#hasSpoken = true;
+    if (this.#open?.kind !== kind) {
+      yield* this.#closeBlock();
+      this.#open = { kind, id: `${kind}-${++this.#blocks}` };
+      yield { type: `${kind}-start`, id: this.#open.id };
+    }
+    yield { type: `${kind}-delta`, id: this.#open.id, delta: text };
+  }
+
+  *#input(toolCallId: string, toolName: string): Generator<UIMessageChunk, void, undefined> {
+    if (this.#inputs.has(toolCallId)) return;
+    this.#inputs.add(toolCallId);
+    yield* this.#closeBlock();
+    yield { type: "tool-input-start", toolCallId, toolName };
+  }
+
+  /** A call that was asked for in an earlier run: this stream has not told of it yet. */
+  *#resumed(toolCallId: string, toolName: string, input: unknown): Generator<UIMessageChunk, void, undefined> {
+    if (this.#inputs.has(toolCallId)) return;
+    if (!this.#isStarted) yield { type: "start" };
+    this.#isStarted = true;
+    yield* this.#input(toolCallId, toolName);
+    yield { type: "tool-input-available", toolCallId, toolName, input: input ?? {} };
+  }
+
+  *#closeBlock(): Generator<UIMessageChunk, void, undefined> {
+    if (this.#open !== undefined) yield { type: `${this.#open.kind}-end`, id: this.#open.id };
+    this.#open = undefined;
+  }
+
+  *#closeStep(): Generator<UIMessageChunk, void, undefined> {
+    yield* this.#closeBlock();
+    if (this.#isInStep) yield { type: "finish-step" };
+    this.#isInStep = false;
+  }
+}
+
+/** What a tool returned: a value where it was written as JSON, else its text. */
+export function outputOf(text: string): unknown {
+  if (!/^\s*[{[]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const FINISH: Readonly<Partial<Record<StopReason, string>>> = {
+  complete: "stop",
+  "terminal-tool": "stop",
+  interrupted: "tool-calls",
+  pending: "tool-calls",
+  length: "length",
+  "content-filter": "content-filter",
+  error: "error",
+};

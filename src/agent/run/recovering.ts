@@ -1,0 +1,129 @@
+import type { BaseCheckpointer, ThreadSummary } from "../../checkpoint/base-checkpointer.ts";
+import { contextOf } from "../../checkpoint/context.ts";
+import { holderNow } from "../../checkpoint/lease/riding-lease.ts";
+import type { ThreadWarning } from "../../driver/warnings.ts";
+import { StateError } from "../../errors.ts";
+import { globOfPrefix } from "../../internal/glob.ts";
+import { assertKnownOptions, type OptionKinds } from "../../internal/known-options.ts";
+import { parentOf } from "../../state/tool-calls.ts";
+import type { RunResult, StopReason } from "../events.ts";
+import type { Needed } from "../run-options.ts";
+import { RunError } from "./run-error.ts";
+
+export interface RecoverOptions<Context = unknown> {
+  /** Only threads whose ids begin with this text. @default "" */
+  readonly prefix?: string;
+  /** Only threads without a write for this long: a live run saves now and then. @default 60000 */
+  readonly olderThanMs?: number;
+  /** How many threads are run at once. @default 4 */
+  readonly concurrency?: number;
+  /** Once it aborts, no further thread is begun; those under way come to their end. See `drain` to cut them off. */
+  readonly signal?: AbortSignal;
+  /** For the tools of every thread. */
+  readonly context?: Context;
+}
+
+export interface RecoverReport {
+  /** Threads that were run, and how each run ended. */
+  readonly resumed: readonly { readonly threadId: string; readonly stopReason: StopReason }[];
+  /** Threads whose run failed; the others were still run. */
+  readonly failed: readonly { readonly threadId: string; readonly error: unknown }[];
+  /** Threads that cannot be read. At most 20. */
+  readonly warnings: readonly ThreadWarning[];
+}
+
+/** What tools need of the runtime context must be given. */
+export type RecoverArguments<Context> = unknown extends Context
+  ? [options?: RecoverOptions<Context>]
+  : [options: Needed<RecoverOptions<Context>, Context>];
+
+export const nothingToRecover = (): StateError =>
+  new StateError("INVALID_ARGUMENT", "recover() needs an agent with a checkpointer: without one nothing is kept");
+
+const OPTIONS: OptionKinds<RecoverOptions> = {
+  prefix: "string",
+  olderThanMs: "number",
+  concurrency: "number",
+  signal: "object",
+  context: "anything",
+};
+
+export function assertRecoverOptions(options: RecoverOptions): void {
+  assertKnownOptions("recover()", options, OPTIONS);
+  const { olderThanMs = 0, concurrency = 1 } = options;
+  if (!(olderThanMs >= 0)) throw new StateError("INVALID_ARGUMENT", "recover(): olderThanMs must be 0 or more");
+  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw new StateError("INVALID_ARGUMENT", "recover(): concurrency must be a whole number from 1 on");
+  }
+}
+
+interface Recovery {
+  readonly now: number;
+  readonly isDraining: () => boolean;
+  readonly run: (threadId: string) => PromiseLike<RunResult>;
+}
+
+const PAGE = 100;
+const MOST_WARNINGS = 20;
+
+/** In pages, so that the cost depends on the number of unfinished threads; each thread is run at most once. */
+export async function recoverThreads(
+  checkpointer: BaseCheckpointer,
+  options: RecoverOptions,
+  { now, isDraining, run }: Recovery,
+): Promise<RecoverReport> {
+  const { prefix = "", olderThanMs = 60_000, concurrency = 4, signal } = options;
+  const isStopped = (): boolean => signal?.aborted === true || isDraining();
+  const resumed: { threadId: string; stopReason: StopReason }[] = [];
+  const failed: { threadId: string; error: unknown }[] = [];
+  const warnings: ThreadWarning[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { pattern: globOfPrefix(prefix), standing: "unfinished", limit: PAGE } as const;
+    const found = await checkpointer.listWithMetadata({ ...query, ...(cursor !== undefined && { cursor }) });
+    warnings.push(...(found.warnings ?? []));
+    const queue = found.filter((thread) => isLeft(thread, now, olderThanMs));
+    const workers = Array.from({ length: Math.min(concurrency, queue.length) }, async () => {
+      for (let next = queue.shift(); next !== undefined && !isStopped(); next = queue.shift()) {
+        const { threadId } = next;
+        if (await isHeld(checkpointer, next, now)) continue;
+        try {
+          const { stopReason } = await run(threadId);
+          resumed.push({ threadId, stopReason });
+        } catch (error) {
+          if (!isTakenByAnother(error)) failed.push({ threadId, error });
+        }
+      }
+    });
+    await Promise.all(workers);
+    if (found.cursor !== undefined && found.cursor === cursor) {
+      const { name } = checkpointer.constructor;
+      throw new TypeError(`${name}.listWithMetadata() gave the same cursor twice: the last page must have no cursor`);
+    }
+    cursor = found.cursor;
+  } while (cursor !== undefined && !isStopped());
+  return { resumed, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
+}
+
+/** Refused before it began: another process, which began at the same time, goes on with it. */
+const isTakenByAnother = (error: unknown): boolean => StateError.is(error, "CONFLICT") && !(error instanceof RunError);
+
+/** The summary tells of the lease as of the newest checkpoint, and it may have been given back since: the thread itself knows. */
+async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now: number): Promise<boolean> {
+  const { threadId, lease } = thread;
+  if (lease === undefined || lease.expiresAt.getTime() <= now) return false;
+  const context = contextOf(checkpointer);
+  return context === undefined || (await holderNow(context, threadId)) !== undefined;
+}
+
+/**
+ * It was not ended on purpose and not written lately, and there is more to do than
+ * to wait for people or for outcomes that are not overdue.
+ */
+function isLeft({ standing = {}, createdAt, metadata }: ThreadSummary, now: number, olderThanMs: number): boolean {
+  // A sub-agent's thread is gone on with by the thread that it works for, and by its own agent.
+  if (parentOf(metadata) !== undefined) return false;
+  const { open = 0, waiting = 0, pending = 0, dueAt = Number.POSITIVE_INFINITY, stopped = false } = standing;
+  const isWaiting = waiting + pending > 0 && open <= waiting + pending && now < dueAt;
+  return !stopped && !isWaiting && (createdAt?.getTime() ?? 0) <= now - olderThanMs;
+}

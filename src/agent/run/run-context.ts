@@ -1,0 +1,70 @@
+import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
+import type { Model } from "../../models/model.ts";
+import type { ReadySchema } from "../../models/schema.ts";
+import type { RunEvent } from "../events.ts";
+import type { AgentHooks } from "../hooks.ts";
+import type { ModelSettings } from "../model-call/model-settings.ts";
+import type { PrepareStep } from "../model-call/prepare-step.ts";
+import type { PriceTable } from "../model-call/prices.ts";
+import type { Prompt } from "../model-call/prompt.ts";
+import type { ConversationPort, MemoryPort, SessionPort } from "../ports.ts";
+import type { ThreadSession } from "../saving/thread-session.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { Tool } from "../tool-call/tool.ts";
+import type { Inbox } from "./inbox.ts";
+import type { LimitGuard } from "./limits.ts";
+
+/** What the agent was made of. The same for all its runs. */
+export interface AgentParts {
+  readonly model: Model;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly systemPrompt: string | undefined;
+  /** 1 saves after each step, n after every n-th, `Infinity` only where it must. */
+  readonly saveEvery: number;
+  readonly toolConcurrency: number;
+  readonly maxResultChars: number;
+  readonly memory: MemoryPort;
+  readonly conversation: ConversationPort;
+  readonly hooks: AgentHooks;
+  readonly settings: ModelSettings;
+  readonly prepareStep: PrepareStep | undefined;
+  readonly output: ReadySchema | undefined;
+  readonly maxOutputRepairs: number;
+  readonly saveRetryMs: number;
+  readonly prices: PriceTable | undefined;
+  readonly agentName: string | undefined;
+  readonly telemetry: Telemetry;
+  readonly now: () => number;
+  /** For how long something takes: nobody sets it while a run is under way. */
+  readonly runClock: () => number;
+}
+
+/** One run under way. */
+export interface RunContext {
+  readonly parts: AgentParts;
+  readonly session: ThreadSession;
+  readonly limits: LimitGuard;
+  readonly threadId: string | undefined;
+  /** Where the thread is kept, if it is. */
+  readonly checkpointer: BaseCheckpointer | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** The session that the run is a task of. */
+  readonly task: SessionPort | undefined;
+  /** What the caller handed in for the tools. Never stored. */
+  readonly runtime: unknown;
+  /** Whether open questions are saved, so that they can be answered later. */
+  readonly isKept: boolean;
+  readonly signal: AbortSignal;
+  /** Also aborts when a save failed: then the model's answer would be wasted. */
+  readonly modelSignal: AbortSignal;
+  /** What users say meanwhile. */
+  readonly inbox: Inbox;
+  readonly isDraining: () => boolean;
+  /** What the model is saying and was not saved yet: an answer that fails half way is not lost without a trace. */
+  readonly progress: { spoken: string };
+  /** Calls of tools that are marked `idempotent`, under way, by what they do: the second of two equals waits for the first. */
+  readonly inFlight: Map<string, Promise<void>>;
+  /** What the model is shown, from where it was shown last. */
+  readonly prompt: Prompt;
+  readonly emit: (event: RunEvent) => void;
+}

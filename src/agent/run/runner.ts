@@ -1,0 +1,259 @@
+import { randomUUID } from "node:crypto";
+import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
+import { loadState } from "../../checkpoint/thread/loaded-state.ts";
+import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
+import { reasonOf, StateError } from "../../errors.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import type { CoreAgentOptions } from "../agent-options.ts";
+import type { RunEvent, RunResult } from "../events.ts";
+import type { FixedParts } from "../fixed-parts.ts";
+import { runAfter } from "../hooks.ts";
+import { Prompt } from "../model-call/prompt.ts";
+import type { RunOptions } from "../run-options.ts";
+import { sessionStorage } from "../saving/session-storage.ts";
+import { ThreadSession } from "../saving/thread-session.ts";
+import { runSpan, usageAttributes } from "../telemetry/gen-ai.ts";
+import { countRetries, savesIn } from "../telemetry/save-metrics.ts";
+import { loadTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
+import type { Tool } from "../tool-call/tool.ts";
+import { changedTools, withToolList } from "../tool-call/tool-list.ts";
+import { readResultTool } from "../tool-call/tool-result.ts";
+import { signalOf, TimeBudget } from "./cut-off.ts";
+import { Inbox } from "./inbox.ts";
+import { heardBy, joinRun } from "./joining.ts";
+import { LimitGuard } from "./limits.ts";
+import { drive, type Ending } from "./loop.ts";
+import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
+import { nothingToResume, type Opening } from "./opening.ts";
+import { releaseAtExit } from "./release-at-exit.ts";
+import type { AgentParts, RunContext } from "./run-context.ts";
+import { RunError } from "./run-error.ts";
+import { resultOf } from "./run-result.ts";
+import { subjectIn, warnOfOtherNames } from "./run-subject.ts";
+import { finishTask } from "./session-task.ts";
+import { withoutStopMark, withStopMark } from "./stop-mark.ts";
+import { inTermsOfARun } from "./told-to-caller.ts";
+import { UnsavedThreads } from "./unsaved-threads.ts";
+import { leaveUnsettled, settleThread } from "./unsettled.ts";
+
+type OpenCheckpointer = CoreAgentOptions["checkpointer"];
+
+/** Runs of one agent, from its thread's turn to the result. */
+export class Runner<Output, Context> {
+  readonly #options: CoreAgentOptions<Context>;
+  readonly #tools: readonly Tool[];
+  readonly #fixed: FixedParts;
+  readonly #isDraining: () => boolean;
+  readonly #unsaved = new UnsavedThreads();
+  #telemetry: Promise<Telemetry> | undefined;
+  #hasWarned = false;
+
+  constructor(
+    options: CoreAgentOptions<Context>,
+    tools: readonly Tool[],
+    fixed: FixedParts,
+    isDraining: () => boolean,
+  ) {
+    this.#options = options;
+    this.#tools = tools;
+    this.#fixed = fixed;
+    this.#isDraining = isDraining;
+  }
+
+  async run(
+    options: RunOptions,
+    opening: Opening,
+    emit: (event: RunEvent) => void,
+    open: OpenCheckpointer,
+  ): Promise<RunResult<Output>> {
+    try {
+      return await this.#withThread(options, opening, emit, open);
+    } catch (error) {
+      throw inTermsOfARun(error);
+    }
+  }
+
+  async #withThread(
+    options: RunOptions,
+    opening: Opening,
+    emit: (event: RunEvent) => void,
+    open: OpenCheckpointer,
+  ): Promise<RunResult<Output>> {
+    const { threadId, signal } = options;
+    const { lease = true } = this.#options;
+    if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
+    if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
+    const checkpointer = await open();
+    assertCheckpointer(checkpointer, "Agent({ checkpointer })");
+    if (lease === false) {
+      await settleThread(checkpointer, threadId);
+      const stored = await loadState(checkpointer, threadId);
+      return this.#execute(options, opening, emit, { checkpointer, threadId, stored });
+    }
+    const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
+    const whenBusy = options.whenBusy ?? this.#options.whenBusy ?? "wait";
+    if (whenBusy === "enqueue" && opening.message !== undefined) {
+      const joined = await joinRun(checkpointer, threadId, opening.message, emit);
+      if (joined !== undefined) return joined as RunResult<Output>;
+    }
+    const messageId = opening.message?.id;
+    const warn = (): void => this.#warnOfNoLease(emit);
+    const terms = { whenBusy, waitMs, ttlMs, owner, signal, emit, messageId, warn };
+    return asOnlyWriter(checkpointer, threadId, terms, (place) => {
+      const result = this.#execute(options, opening, heardBy(place.turn, emit), place);
+      if (place.turn !== undefined) place.turn.result = result;
+      return result;
+    });
+  }
+
+  #warnOfNoLease(emit: (event: RunEvent) => void): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const what = "this checkpointer has no leases: runs of one thread wait for one another in this process only";
+    emit({ type: "warning", where: "lease", error: new StateError("UNSUPPORTED", what, { capability: "lease" }) });
+  }
+
+  async #execute(
+    options: RunOptions,
+    opening: Opening,
+    show: (event: RunEvent) => void,
+    place: Place | undefined,
+  ): Promise<RunResult<Output>> {
+    const stored = place?.stored;
+    if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
+    const { saveRetryMs } = this.#fixed;
+    const session = new ThreadSession(stored ?? AgentState.create(), place && sessionStorage(place), {
+      emit: show,
+      saveRetryMs,
+    });
+    if (place?.lease !== undefined) session.endWith(place.lease.signal);
+    const parts = await this.#parts(session);
+    session.measure = savesIn(parts.telemetry);
+    const emit = (event: RunEvent): void => {
+      countRetries(parts.telemetry, event);
+      session.emit(event);
+    };
+    const budget = new TimeBudget(this.#options.timeBudgetMs);
+    const signal = signalOf(session.lost, options.signal, budget.spent);
+    const context: RunContext = {
+      parts,
+      session,
+      limits: new LimitGuard(this.#options, parts.runClock),
+      threadId: options.threadId,
+      checkpointer: place?.checkpointer,
+      metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
+      runtime: options.context,
+      task: options.session,
+      isKept: place !== undefined,
+      signal,
+      modelSignal: signalOf(session.failed, signal),
+      inbox: new Inbox(),
+      isDraining: this.#isDraining,
+      progress: { spoken: "" },
+      inFlight: new Map(),
+      prompt: new Prompt(),
+      emit,
+    };
+    if (place?.turn !== undefined) place.turn.inbox = context.inbox;
+    const runId = randomUUID();
+    emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
+    const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options, place);
+    const span = runSpan(parts.agentName, options.threadId, runId);
+    return parts.telemetry
+      .span(span, async (notes) => {
+        const result = await work();
+        notes.set({ ...usageAttributes(result.usage), "holdfast.stop_reason": result.stopReason });
+        return result;
+      })
+      .finally(() => budget.end());
+  }
+
+  async #toTheEnd(
+    context: RunContext,
+    opening: Opening,
+    options: RunOptions,
+    place: Place | undefined,
+  ): Promise<RunResult<Output>> {
+    const { session, parts, emit } = context;
+    let ending: Ending;
+    const forget = place?.riding === undefined ? undefined : releaseAtExit(() => session.release());
+    try {
+      await parts.hooks.beforeRun?.({ state: session.state, threadId: options.threadId });
+      const changed = changedTools(session.state, this.#tools);
+      if (changed !== undefined) emit({ type: "warning", where: "tools", error: new Error(changed) });
+      const { metadata } = options;
+      const ended = await opening.begin(context, (state) => {
+        const listed = withToolList(withoutStopMark(state), this.#tools);
+        return metadata === undefined ? listed : listed.withMetadata(metadata);
+      });
+      warnOfOtherNames(context);
+      if (place?.isRepeated === true) await session.durable();
+      const reached = ended ?? (await drive(context));
+      session.change((state) => withStopMark(state, reached.stopReason));
+      await session.finish();
+      session.throwIfFailed();
+      ending = reached;
+    } catch (error) {
+      throw await this.#failed(context, error, place);
+    } finally {
+      forget?.();
+      context.inbox.close();
+    }
+    place?.turn?.end();
+    await this.#afterwards(context, ending);
+    emit({ type: "run-end", stopReason: ending.stopReason });
+    return resultOf<Output>(context, ending);
+  }
+
+  async #failed({ session, progress }: RunContext, error: unknown, place: Place | undefined): Promise<Error> {
+    const failure = StateError.is(error) ? error : asFailure(error);
+    if (place?.riding?.wasHeld === false && session.lost.aborted && !mayBeThereAlready(session.lost.reason)) {
+      await session.abandon();
+      session.forgetEvents();
+      return new Overtaken(failure);
+    }
+    // The messages so far are saved, however seldom the agent saves. If saving is what failed, that is the error.
+    await session.leave();
+    const raised = new RunError(failure, session.state, progress.spoken);
+    if (place !== undefined && session.isUnsaved && !session.lost.aborted) {
+      leaveUnsettled(place.checkpointer, place.threadId, session, raised);
+    }
+    return raised;
+  }
+
+  /** Everything whose failure costs nothing: the answer is saved. */
+  async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
+    const { parts, session, emit, threadId, metadata, signal, prompt } = context;
+    await runAfter(context, "afterRun", { state: session.state, stopReason });
+    try {
+      const { state, checkpointId } = session;
+      const subject = subjectIn(state);
+      await parts.memory.remember({
+        state,
+        subject,
+        threadId,
+        metadata,
+        signal,
+        checkpointId,
+        recalled: prompt.recalled,
+      });
+      parts.telemetry.count("holdfast.runs", 1, { "holdfast.stop_reason": stopReason });
+    } catch (error) {
+      emit({ type: "warning", where: "memory", error });
+    }
+    await finishTask(context, stopReason);
+  }
+
+  async #parts(session: ThreadSession): Promise<AgentParts> {
+    const reader = readResultTool(() => session.state, this.#fixed.maxResultChars);
+    this.#telemetry ??= loadTelemetry();
+    return {
+      ...this.#fixed,
+      model: await this.#options.model(),
+      tools: new Map([...this.#tools, reader].map((tool) => [tool.name, tool])),
+      telemetry: await this.#telemetry,
+    };
+  }
+}
+
+const asFailure = (error: unknown): StateError => new StateError("UNKNOWN", reasonOf(error), { cause: error });

@@ -1,0 +1,70 @@
+import { reasonOf, StateError } from "../../errors.ts";
+import { heldFieldsOf } from "../../state/agent-state.ts";
+import type { ToolExecution } from "../../state/fields.ts";
+import { isSettled } from "../../state/tool-calls.ts";
+import { encodeText } from "../../state/values/codec.ts";
+import type { Opening } from "../run/opening.ts";
+import type { RunContext } from "../run/run-context.ts";
+import type { RunOptions } from "../run-options.ts";
+import { close } from "./close-call.ts";
+import { openCalls } from "./ledger.ts";
+import { failure, type Outcome, success } from "./tool-result.ts";
+
+/** The outcome of a call that a tool began and that another process completes. */
+export interface CompleteOptions<Context = unknown, Result = unknown>
+  extends Omit<RunOptions<Context>, "declineWaiting" | "messageId" | "at" | "subject"> {
+  readonly threadId: string;
+  readonly toolCallId: string;
+  /** What the tool would have returned. */
+  readonly result?: Result;
+  /** In place of a result: why there is no result. */
+  readonly error?: unknown;
+}
+
+/** Settles the call, durably before it is shown, and continues the turn. The same outcome twice counts once. */
+export const completion =
+  (options: CompleteOptions): Opening["begin"] =>
+  async (context, adopt) => {
+    const { session } = context;
+    const outcome = "error" in options ? failure(reasonOf(options.error)) : success(options.result);
+    const open = openCalls(session.state).find(({ call }) => call.id === options.toolCallId);
+    if (open === undefined) {
+      assertRepeated(context, options.toolCallId, outcome);
+      session.change(adopt);
+      if (session.isUnsaved) session.saveBeside();
+      return undefined;
+    }
+    // A process that died before it recorded the call as pending left it as begun.
+    if (open.execution.status !== "pending" && open.execution.status !== "started") throw notBegun(open.execution);
+    await session.hold();
+    session.change(adopt);
+    await close(context, open, outcome);
+    return undefined;
+  };
+
+/** A repeated outcome, as from a queue, is accepted; a different one comes too late. */
+function assertRepeated({ session, threadId }: RunContext, toolCallId: string, outcome: Outcome): void {
+  const execution = session.state.toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
+  if (execution === undefined) {
+    const which = `there is no call ${JSON.stringify(toolCallId)} in this thread`;
+    throw new StateError("NOT_FOUND", which, threadId === undefined ? {} : { threadId });
+  }
+  const told = heldFieldsOf(session.state).messages.findLast(
+    (message) => message.role === "tool" && message.toolCallId === toolCallId,
+  );
+  const whole = session.state.artifacts[toolCallId] ?? told?.content;
+  const isSame =
+    execution.status === outcome.status &&
+    whole !== undefined &&
+    encodeText(whole, "result") === encodeText(outcome.content, "result");
+  if (isSame) return;
+  if (!isSettled(execution)) throw notBegun(execution);
+  const advice = execution.status === "unknown" ? "; checkpointer.settleCall() says how it ended after all" : "";
+  throw new StateError(
+    "CONFLICT",
+    `the call ${JSON.stringify(toolCallId)} is settled already: it is ${execution.status}${advice}`,
+  );
+}
+
+const notBegun = ({ toolCallId, status }: ToolExecution): StateError =>
+  new StateError("CONFLICT", `the call ${JSON.stringify(toolCallId)} waits for nobody to complete it: it is ${status}`);

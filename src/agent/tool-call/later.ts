@@ -1,0 +1,86 @@
+import { StateError } from "../../errors.ts";
+import { assertKnownOptions, type OptionKinds } from "../../internal/known-options.ts";
+import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { ToolExecution } from "../../state/fields.ts";
+import { openCallsIn } from "../../state/tool-calls.ts";
+import type { RunEvent } from "../events.ts";
+import { type Outcome, settle } from "./tool-result.ts";
+
+export interface LaterOptions {
+  /** The call must be completed within this time; otherwise the next run of the thread settles it. @default no deadline */
+  readonly deadlineMs?: number;
+}
+
+/** A call that is completed from outside. */
+export interface PendingCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** To be passed to the system that does the work. */
+  readonly idempotencyKey: string | undefined;
+  readonly dueAt: Date | undefined;
+}
+
+const OPTIONS: OptionKinds<LaterOptions> = { deadlineMs: "number" };
+
+/** What a tool returns whose outcome comes from outside. A class of our own that data cannot make. */
+export class Later<Result = unknown> {
+  readonly dueAt: number | undefined;
+  /** Never there: says to the types what completes the call. */
+  declare readonly "~result"?: Result;
+
+  constructor(dueAt: number | undefined) {
+    this.dueAt = dueAt;
+  }
+
+  static after<Result>(options: LaterOptions, now: number): Later<Result> {
+    assertKnownOptions("later()", options, OPTIONS);
+    const { deadlineMs } = options;
+    if (deadlineMs === undefined) return new Later<Result>(undefined);
+    if (deadlineMs > 0) return new Later<Result>(now + deadlineMs);
+    throw new StateError("INVALID_ARGUMENT", "later(): deadlineMs must be greater than 0");
+  }
+
+  waitingIn(state: AgentState, started: ToolExecution): AgentState {
+    const due = this.dueAt === undefined ? {} : { dueAt: this.dueAt };
+    return state.withToolExecution({ ...started, status: "pending", ...due });
+  }
+
+  announce(begun: { readonly toolCallId: string; readonly toolName: string }, emit: (event: RunEvent) => void): void {
+    emit({ type: "tool-pending", ...begun, dueAt: this.dueAt === undefined ? undefined : new Date(this.dueAt) });
+  }
+}
+
+/** The calls that must be completed before the turn continues. */
+export const pendingCalls = (state: AgentState): readonly PendingCall[] =>
+  openCallsIn(heldFieldsOf(state)).flatMap(({ execution }) =>
+    execution?.status === "pending" ? [pendingCall(execution)] : [],
+  );
+
+const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: ToolExecution): PendingCall => ({
+  toolCallId,
+  toolName,
+  idempotencyKey,
+  dueAt: dueAt === undefined ? undefined : new Date(dueAt),
+});
+
+/** How an overdue call ends. The work may still be done. */
+export function overdue({ dueAt, effect }: ToolExecution, now: number): Outcome | undefined {
+  if (dueAt === undefined || now < dueAt) return undefined;
+  const content = "Nobody completed this call before its deadline; it may still take effect.";
+  return { status: effect === "pure" || effect === "idempotent" ? "failed" : "unknown", content };
+}
+
+/** Calls that are no longer awaited, because the user moved on. */
+export function giveUpPending(
+  state: AgentState,
+  reason: string | undefined,
+  options: { readonly now: number; readonly maxResultChars: number },
+): AgentState {
+  const why = reason === undefined ? "" : ` The reason: ${reason}`;
+  const outcome = { status: "unknown", content: `Nobody waited for this call to be completed.${why}` } as const;
+  return openCallsIn(heldFieldsOf(state)).reduce(
+    (next, { call, execution }) =>
+      execution?.status === "pending" ? settle(next, call, execution, outcome, options) : next,
+    state,
+  );
+}

@@ -1,0 +1,72 @@
+import { createHash, randomUUID } from "node:crypto";
+import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { ToolExecution } from "../../state/fields.ts";
+import type { AssistantMessage, ToolCall } from "../../state/message.ts";
+import { openCallsIn } from "../../state/tool-calls.ts";
+import { canonicalJson } from "../../state/values/codec.ts";
+import type { Tool } from "./tool.ts";
+
+/**
+ * The tool ledger: for each call of a tool, what is known of it. Its entries
+ * are part of the state and become durable with it, so that a resumed thread shows
+ * which calls were requested, begun and settled.
+ */
+
+/** A call together with its entry. */
+export interface LedgerCall {
+  readonly call: ToolCall;
+  readonly execution: ToolExecution;
+}
+
+/** Enters every call of the model's message as intended, with the key that all attempts at it will share. */
+export function intend(state: AgentState, message: AssistantMessage, tools: ReadonlyMap<string, Tool>): AgentState {
+  let next = state;
+  for (const call of message.toolCalls ?? []) {
+    next = next.withToolExecution({
+      toolCallId: call.id,
+      toolName: call.name,
+      status: "intended",
+      idempotencyKey: randomUUID(),
+      argumentsHash: argumentsHash(call),
+      ...recordedOf(tools.get(call.name)),
+    });
+  }
+  return next;
+}
+
+/** What a later process, which may have other tools, should know of the one that was meant. */
+function recordedOf(tool: Tool | undefined): Pick<ToolExecution, "effect" | "terminal"> {
+  if (tool === undefined) return {};
+  return { effect: tool.effect, ...(tool.terminal && { terminal: true }) };
+}
+
+/** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
+export const openCalls = (state: AgentState): readonly LedgerCall[] =>
+  openCallsIn(heldFieldsOf(state)).map(({ call, execution }) => ({ call, execution: execution ?? unrecorded(call) }));
+
+/** A thread that was imported or edited may hold calls the ledger never saw: nothing is known of their fate. */
+const unrecorded = (call: ToolCall): ToolExecution => ({
+  toolCallId: call.id,
+  toolName: call.name,
+  status: "started",
+  idempotencyKey: randomUUID(),
+  argumentsHash: argumentsHash(call),
+});
+
+/** An earlier call of the same tool with the same arguments that succeeded, for tools that are marked `idempotent`. */
+export function earlierSuccess(state: AgentState, call: ToolCall): ToolExecution | undefined {
+  const hash = argumentsHash(call);
+  return state.toolExecutions.find(
+    (entry) =>
+      entry.toolName === call.name &&
+      entry.status === "succeeded" &&
+      entry.argumentsHash === hash &&
+      entry.toolCallId !== call.id,
+  );
+}
+
+/** Same tool, same arguments, whatever the order of their keys. */
+export const argumentsHash = (call: ToolCall): string => digest([call.name, canonicalJson(call.arguments)]);
+
+const digest = (parts: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);

@@ -1,0 +1,184 @@
+import type { JsonSchema, ModelTool } from "../../models/model.ts";
+import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../../models/schema.ts";
+import type { Subjects } from "../../state/people/subjects.ts";
+import type { SessionPort } from "../ports.ts";
+import { assertToolOptions } from "./assert-tool-options.ts";
+import type { Later, LaterOptions } from "./later.ts";
+import type { Delegation } from "./sub-agent.ts";
+import { type RetryOptions, readyRetry, type ToolRetry } from "./tool-retry.ts";
+
+/**
+ * What may happen when a call was begun and its outcome is unknown.
+ *
+ * - `pure`: reads only. Run again.
+ * - `idempotent`: the idempotency key makes a repetition harmless. Run again with the same key.
+ * - `atMostOnce`: never run again. `verify` decides, else the model is told that the outcome is unknown.
+ */
+export type ToolEffect = "pure" | "idempotent" | "atMostOnce";
+
+export interface ToolContext<Context = unknown> {
+  readonly toolCallId: string;
+  /** The same for every attempt at this call, in every process. Hand it to what you call. */
+  readonly idempotencyKey: string;
+  /** 1, or more when an earlier attempt was cut off. */
+  readonly attempt: number;
+  readonly threadId: string | undefined;
+  /** Aborts on cancellation and on the tool's time-out. */
+  readonly signal: AbortSignal;
+  /** The thread's, with what the run was given. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Who the run is about: what a tool stores of them carries it, as in `store.put(namespace, key, value, { metadata: { subject } })`. */
+  readonly subject: Subjects | undefined;
+  /** The working state of the session that the run is a task of. It is in memory: no attempt after a crash finds it. */
+  readonly session: Pick<SessionPort, "getWorking" | "setWorking"> | undefined;
+  /** What the run was given as `context`: connections, clients, the user who is signed in. Never stored. */
+  readonly context: Context;
+  /** Shown as a `tool-progress` event, and on a page as a preliminary result. Never stored. */
+  progress(progress: unknown): void;
+  /**
+   * For a tool that only begins something: `return later({ deadlineMs })`. The run
+   * ends as "pending", and `agent.complete({ threadId, toolCallId, result })`
+   * brings the outcome, from any process. `later<Receipt>()` says of which type that is.
+   */
+  later<Result = unknown>(options?: LaterOptions): Later<Result>;
+  /**
+   * Asks a person. The first time the run ends as "interrupted" and this never
+   * returns; after the answer, the tool is run again from its beginning and this
+   * returns the answer. So ask before you act. An answer belongs to the
+   * question it was given to: same words, same schema. Where the words change
+   * from one attempt to the next, name the question by a `key`. A question that
+   * is declined ends the call.
+   */
+  interrupt(request: PersonQuestion): Promise<unknown>;
+}
+
+export interface PersonQuestion {
+  readonly question: string;
+  readonly schema?: AnySchema;
+  readonly key?: string;
+}
+
+/** What became of a call that was begun and never settled. */
+export type VerifiedOutcome =
+  | { readonly outcome: "done"; readonly result: unknown }
+  | { readonly outcome: "not-done" }
+  | { readonly outcome: "unknown" };
+
+export interface ToolOptions<
+  Schema extends AnySchema,
+  Context = unknown,
+  Name extends string = string,
+  Returned = unknown,
+> {
+  readonly name: Name;
+  readonly description?: string;
+  /** zod, valibot, arktype or JSON Schema. @default no arguments */
+  readonly inputSchema?: Schema;
+  /** With plain JSON Schema the type of `input` is yours to state: the schema is what is checked. */
+  execute(input: SchemaOutput<Schema>, context: ToolContext<Context>): Returned;
+  /** @default "atMostOnce" */
+  readonly effect?: ToolEffect;
+  /** Like effect "idempotent", and a second call with the same arguments in the thread gets the first one's result. */
+  readonly idempotent?: boolean;
+  /** Asked after a crash about a call that was begun; may look the idempotency key up in what was called. */
+  verify?(input: SchemaOutput<Schema>, context: ToolContext<Context>): VerifiedOutcome | Promise<VerifiedOutcome>;
+  /** A person must agree first. @default false */
+  readonly needsApproval?: boolean | NeedsApproval<Schema>["decide"];
+  /** @default no limit */
+  readonly timeoutMs?: number;
+  /** A call that fails is tried again, with the same key, also after a crash. Needs effect "idempotent" or "pure". */
+  readonly retry?: RetryOptions;
+  /** The run ends when this tool succeeded. @default false */
+  readonly terminal?: boolean;
+}
+
+/** A method, so that its parameter may be given a narrower type, as with `execute`. */
+interface NeedsApproval<Schema extends AnySchema> {
+  decide(input: SchemaOutput<Schema>): boolean | Promise<boolean>;
+}
+
+/** What is known of a tool when its call is told of: its name, what it takes and what it gives. */
+export interface NamedTool<Name extends string = string, Input = unknown, Result = unknown> {
+  readonly name: Name;
+  /** Never there: for the types of events. */
+  readonly "~types"?: { readonly input: Input; readonly result: Result };
+}
+
+/** What one of these tools gives. */
+export type ResultIn<Tools extends NamedTool> = Tools extends NamedTool<string, infer _, infer Result> ? Result : never;
+
+/** What a tool gives in the end if it returns this: a promise is kept, and what is left to `agent.complete` comes. */
+export type ResultOf<Returned> =
+  Awaited<Returned> extends infer Value ? (Value extends Later<infer Result> ? Result : Value) : never;
+
+/** A tool as the loop uses it. Make one with `tool()`. */
+export interface Tool<Context = unknown, Name extends string = string, Input = unknown, Result = unknown>
+  extends NamedTool<Name, Input, Result> {
+  readonly description: string | undefined;
+  readonly schema: ReadySchema;
+  readonly effect: ToolEffect;
+  readonly dedupe: boolean;
+  readonly terminal: boolean;
+  readonly timeoutMs: number | undefined;
+  readonly retry?: ToolRetry | undefined;
+  execute(input: unknown, context: ToolContext): unknown;
+  /** Of a sub-agent, in place of `execute`. */
+  readonly delegate?: (input: unknown, context: ToolContext, delegation: Delegation) => Promise<unknown>;
+  verify: ((input: unknown, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>) | undefined;
+  needsApproval(input: unknown): boolean | Promise<boolean>;
+  /** Whether there are calls of it that need approval. */
+  readonly mayNeedApproval?: boolean;
+  /** Never there: says to the types what the tool needs of a run's `context`. */
+  readonly "~context"?: (context: Context) => void;
+}
+
+const EFFECTS: ReadonlySet<unknown> = new Set(["pure", "idempotent", "atMostOnce"]);
+/** Beyond this a timer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {}, additionalProperties: false };
+
+/** Declares a tool: what the model is told, how arguments are checked, and what a crash in the middle means. */
+export function tool<
+  const Schema extends AnySchema,
+  Context = unknown,
+  const Name extends string = string,
+  Returned = unknown,
+>(
+  options: ToolOptions<Schema, Context, Name, Returned>,
+): Tool<Context, Name, SchemaOutput<Schema>, ResultOf<Returned>> {
+  assertToolOptions(options);
+  const { name, execute, needsApproval = false, idempotent = false } = options;
+  if (typeof name !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
+    throw new TypeError(
+      "a tool's name must be 1 to 64 letters, digits, underscores or hyphens: models accept no others",
+    );
+  }
+  if (typeof execute !== "function") throw new TypeError(`tool "${name}": execute must be a function`);
+  const { timeoutMs } = options;
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= LONGEST_TIMER_MS)) {
+    throw new TypeError(`tool "${name}": timeoutMs must be greater than 0 and at most ${LONGEST_TIMER_MS}`);
+  }
+  const effect = options.effect ?? (idempotent ? "idempotent" : "atMostOnce");
+  if (!EFFECTS.has(effect)) throw new TypeError(`tool "${name}": effect must be one of ${[...EFFECTS].join(", ")}`);
+  return {
+    name,
+    description: options.description,
+    schema: readySchema(options.inputSchema ?? NO_ARGUMENTS, `tool "${name}": inputSchema`),
+    effect,
+    dedupe: idempotent,
+    terminal: options.terminal ?? false,
+    timeoutMs,
+    retry: readyRetry(name, options.retry, effect),
+    execute: execute as Tool["execute"],
+    verify: options.verify as Tool["verify"],
+    mayNeedApproval: needsApproval !== false,
+    needsApproval: (input) =>
+      typeof needsApproval === "function" ? needsApproval(input as SchemaOutput<Schema>) : needsApproval,
+  };
+}
+
+export const modelTool = ({ name, description, schema }: Tool): ModelTool => ({
+  name,
+  ...(description !== undefined && { description }),
+  inputSchema: schema.jsonSchema,
+});

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import type { PrepareStep } from "../../src/agent/model-call/prepare-step.ts";
+import { tool } from "../../src/agent/tool-call/tool.ts";
+import { fallbackModel } from "../../src/models/fallback-model.ts";
+import type { Model } from "../../src/models/model.ts";
+import { ModelError } from "../../src/models/model-error.ts";
+import { retryingModel } from "../../src/models/retrying-model.ts";
+import { userMessage } from "../../src/state/message.ts";
+import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
+import { agentOf, eventsOf, ofType } from "./agent-of.ts";
+import { linesOf, MemoryStore } from "./stored-thread.ts";
+
+const down = (): ModelError => new ModelError("down", { retryable: false, status: 503 });
+const work = tool({ name: "work", effect: "pure", execute: () => "worked" });
+const rest = tool({ name: "rest", effect: "pure", execute: () => "rested" });
+
+describe("model settings", () => {
+  test("reach every request of a run", async () => {
+    const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);
+    const settings = {
+      maxOutputTokens: 100,
+      temperature: 0.2,
+      toolChoice: "auto",
+      providerOptions: { openai: { a: 1 } },
+    };
+    await agentOf({ model, tools: [work], ...(settings as { toolChoice: "auto" }) }).run("go");
+    expect(model.requests).toHaveLength(2);
+    for (const request of model.requests) expect(request).toMatchObject(settings);
+  });
+
+  test("a choice of tools is not sent where there are none to choose from", async () => {
+    const model = scriptedModel(["ready"]);
+    await agentOf({ model, toolChoice: "required" }).run("go");
+    expect(model.requests[0]).not.toHaveProperty("toolChoice");
+  });
+
+  test.each([
+    [{ maxOutputTokens: 0 }, /maxOutputTokens must be a whole number from 1 on/],
+    [{ temperature: -1 }, /temperature must be a number from 0 on/],
+    [{ toolChoice: "always" as "auto" }, /toolChoice must be "auto", "none", "required" or/],
+    [{ toolChoice: { name: "wrok" } }, /toolChoice names "wrok", which is no tool; there are work/],
+  ])("settings that no provider takes are refused when the agent is made: %j", (settings, message) => {
+    expect(() => agentOf({ model: scriptedModel([]), tools: [work], ...settings })).toThrow(message);
+  });
+});
+
+describe("prepareStep", () => {
+  const run = async (prepareStep: PrepareStep, model: Model) =>
+    agentOf({ model, tools: [work, rest], prepareStep, temperature: 1, providerOptions: { openai: { a: 1 } } }).run(
+      "go",
+    );
+
+  test("changes model, tools, settings and messages of one step and of no other", async () => {
+    const other = scriptedModel(["said by the other"], { id: "other" });
+    const model = scriptedModel([{ toolCalls: [{ name: "work" }] }], { id: "usual" });
+    const seen: unknown[] = [];
+    const { text } = await run(({ iteration, tools, model: { id }, messages }) => {
+      seen.push([iteration, id, tools, messages.length]);
+      if (iteration === 1)
+        return { tools: ["work"], toolChoice: { name: "work" }, providerOptions: { openai: { b: 2 } } };
+      return { model: other, temperature: 0, messages: [userMessage("only this")] };
+    }, model);
+    expect(text).toBe("said by the other");
+    expect(seen).toEqual([
+      [1, "usual", ["work", "rest"], 1],
+      [2, "usual", ["work", "rest"], 3],
+    ]);
+    expect(model.requests[0]).toMatchObject({
+      tools: [{ name: "work" }],
+      toolChoice: { name: "work" },
+      temperature: 1,
+      providerOptions: { openai: { a: 1, b: 2 } },
+    });
+    expect(other.requests[0]).toMatchObject({ temperature: 0, messages: [userMessage("only this")] });
+    expect(other.requests[0]!.tools).toHaveLength(2);
+  });
+
+  test("a tool that the step does not offer is not run, and the model is told", async () => {
+    const model = scriptedModel([{ toolCalls: [{ name: "rest" }] }, "ready"]);
+    const { state } = await run(() => ({ tools: ["work"] }), model);
+    expect(linesOf(state)).toContain("tool: The tool rest is not offered in this step.");
+    expect(state.toolExecutions.map(({ status }) => status)).toEqual(["failed"]);
+  });
+
+  test("messages that it gives are made valid for a provider", async () => {
+    const model = scriptedModel([{ toolCalls: [{ name: "work", id: "c" }] }, "ready"]);
+    await run(({ iteration, messages }) => (iteration === 2 ? { messages: messages.slice(2) } : undefined), model);
+    expect(model.requests[1]!.messages.map(({ role }) => role)).not.toContain("tool");
+  });
+
+  test("an unknown tool, option or kind ends the run with what to write", async () => {
+    const model = (): Model => scriptedModel(["ready"]);
+    await expect(run(() => ({ tools: ["wrok"] }), model())).rejects.toThrow(
+      /names the tool "wrok"; there are work, rest/,
+    );
+    await expect(run(() => ({ activeTools: [] }) as never, model())).rejects.toThrow(/has no option "activeTools"/);
+    await expect(run(() => "work" as never, model())).rejects.toThrow(/must return an object or nothing/);
+  });
+});
+
+describe("model fallback", () => {
+  test("the next model answers when one failed before it said anything, and the run says so", async () => {
+    const model = fallbackModel([
+      scriptedModel([down()], { id: "a" }),
+      scriptedModel([down()], { id: "b" }),
+      scriptedModel(["fine"], { id: "c" }),
+    ]);
+    const run = agentOf({ model }).run("go");
+    const events = await eventsOf(run);
+    expect((await run).text).toBe("fine");
+    expect(ofType(events, "model-fallback").map(({ from, to }) => [from, to])).toEqual([
+      ["a", "b"],
+      ["b", "c"],
+    ]);
+  });
+
+  test("words that were seen are not taken back: no other model is asked after them", async () => {
+    const other = scriptedModel(["never"]);
+    const model = fallbackModel([scriptedModel([{ text: "half", error: down() }]), other]);
+    await expect(agentOf({ model }).run("go")).rejects.toThrow("down");
+    expect(other.requests).toHaveLength(0);
+  });
+
+  test("when every model fails, the last one's failure is the run's", async () => {
+    const model = fallbackModel([scriptedModel([new Error("one")]), scriptedModel([new Error("two")])]);
+    await expect(agentOf({ model }).run("go")).rejects.toThrow("two");
+  });
+
+  test("it fits the narrowest of its models, and counts as running tools when one of them does", () => {
+    const wide = { ...scriptedModel([]), contextWindow: 900 };
+    const narrow = { ...scriptedModel([]), contextWindow: 100, runsTools: true };
+    expect(fallbackModel([wide, narrow])).toMatchObject({ contextWindow: 100, runsTools: true });
+    expect(fallbackModel([wide])).toBe(wide);
+    expect(() => fallbackModel([])).toThrow(/takes a list of models/);
+  });
+});
+
+test("a model that is asked again says so, with what failed and how long it waits", async () => {
+  const failing = new ModelError("busy", { retryable: true });
+  const model = retryingModel(scriptedModel([failing, "fine"], { id: "m" }), {
+    sleep: async () => undefined,
+    random: () => 1,
+  });
+  const events = await eventsOf(
+    agentOf({ model, checkpointer: new MemoryStore().open() }).run("go", { threadId: "t" }),
+  );
+  expect(ofType(events, "model-retry")).toEqual([
+    { type: "model-retry", model: "m", attempt: 1, delayMs: 500, error: failing },
+  ]);
+});
