@@ -20,7 +20,7 @@ async function filesUnder(folder: string, names = /\.ts$/): Promise<SourceFile[]
   );
 }
 
-test("the house is in order", async () => {
+test("files, names, imports and comments of src keep the rules of architecture-rules.ts", async () => {
   const files = await filesUnder("src");
   expect(files.length).toBeGreaterThan(30);
   expect(violationsIn(files)).toEqual([]);

@@ -126,7 +126,7 @@ class CrowdedLog extends MemoryLog {
   }
 }
 
-describe("where somebody else is always faster", () => {
+describe("where another writer is always faster", () => {
   let log: CrowdedLog;
   let checkpointer: Checkpointer;
 

@@ -20,11 +20,11 @@ import { LOCAL_BACKENDS, tearFileWith } from "./local-backends.ts";
 
 /** Statements of the conformance suite that outside tests once found broken, by their numbers there. */
 const STATEMENTS: Readonly<Record<string, readonly (string | RegExp)[]>> = {
-  B2: ["a vacuum and a deletion end while somebody saves all the time"],
+  B2: ["a vacuum and a deletion end beside a writer that never stops"],
   B3: [
     /^one thread's record that cannot be read/,
     "metadata of one thread that cannot be read keeps no query from the others",
-    "eight megabytes of letters in one message keep nobody from being found",
+    "eight megabytes of letters in one message keep no other thread from being found",
   ],
   B7: [
     "a copy of a leased thread is free, and the lease is no right to it",
@@ -36,7 +36,7 @@ const STATEMENTS: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "the short forms are taken: a checkpoint id, its metadata, a number of checkpoints",
     "anything else in the place of options is INVALID_ARGUMENT, and nothing is done",
     "an option that does not exist is INVALID_ARGUMENT, and the message names it and the one that was meant",
-    "a cursor that another method or nobody made is INVALID_ARGUMENT",
+    "a cursor that another method made, or that was made up, is INVALID_ARGUMENT",
   ],
 };
 
@@ -116,7 +116,7 @@ describe("a thread whose files or documents are torn", () => {
   });
 });
 
-describe("a backend of somebody's own", () => {
+describe("a backend of a user's own", () => {
   class Dictionary extends BaseCheckpointer {
     readonly stored = new Map<string, unknown>();
     capabilities: CheckpointerCapabilities = capabilities({ history: true });

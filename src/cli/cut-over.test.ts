@@ -67,7 +67,7 @@ test("after --cut-over a graph's thread refuses checkpoints in the source and go
   expect(await copy("--cut-over")).toMatchObject({ code: 0, copied: 0, thereAlready: 2 });
 });
 
-test("a thread that somebody holds is neither frozen nor moved, and is reported", async () => {
+test("a thread that is held under a lease is neither frozen nor moved, and is reported", async () => {
   await source.withLease(
     "trip-1",
     async () => {

@@ -78,7 +78,7 @@ test("no secret of a URL is in any output, also with --debug and when a client r
   expect((await holdfast(["threads", "memory:", "--debug"])).stderr).not.toContain("s3cret");
 });
 
-test("no answer with --exit-code is 1, and nobody to ask is 11", async () => {
+test("no answer with --exit-code is 1, and no terminal to ask at is 11", async () => {
   const store = await filledStore("one");
   try {
     expect((await holdfast(["threads", store.url, "no-*", "--exit-code"])).code).toBe(1);

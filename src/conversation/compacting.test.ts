@@ -37,7 +37,7 @@ describe("a conversation that is compacted", () => {
     expect(block).not.toContain("Is that fine?");
   });
 
-  test("keeps the system prompt and every system message of the thread, at the start (locus 40)", async () => {
+  test("keeps the system prompt and every system message of the thread, at the start", async () => {
     const model = chatting(["Brief."]);
     const store = new MemoryStore();
     const system = ["Rule one.", "Rule two."].map((content): Message => ({ role: "system", content }));

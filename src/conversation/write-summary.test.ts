@@ -12,7 +12,7 @@ import type { Overlay } from "./overlay.ts";
 describe("the summary of a conversation", () => {
   const small = { maxTokens: 2000 };
 
-  test("asks for the summary once and uses it in every later process until the prompt is full again (locus 39)", async () => {
+  test("asks for the summary once and uses it in every later process until the prompt is full again", async () => {
     const model = chatting(["First.", "Second."]);
     const { store } = await talk(14, { model, conversation: compactingConversation(small) });
     expect(model.summaries).toHaveLength(1);
@@ -108,7 +108,7 @@ describe("the summary of a conversation", () => {
     expect(seen[1]).toEqual({ previous: "", first: "Question 1." });
   });
 
-  test("is of each thread its own: one object serves two threads and mixes nothing (locus 26)", async () => {
+  test("is of each thread its own: one object serves two threads and mixes nothing", async () => {
     const previous: string[] = [];
     const conversation = compactingConversation({
       ...small,

@@ -80,7 +80,7 @@ describe("one connection, many facets", () => {
     expect(events).toEqual(["open 1"]);
   });
 
-  test("nobody used it, so nothing is opened and nothing closed", async () => {
+  test("a connection that was never used is neither opened nor closed", async () => {
     const { shared, events } = counted();
     await Promise.all([shared.lease(itself).release(), shared.lease(itself).release()]);
     expect(events).toEqual([]);
@@ -179,7 +179,7 @@ describe("one connection, many facets", () => {
     expect(events).toEqual(["open 1"]);
   });
 
-  test("where nobody else works with it, a failed preparation closes it, and the next call opens it anew", async () => {
+  test("where no other caller uses it, a failed preparation closes it, and the next call opens it anew", async () => {
     const { shared, events } = counted();
     const [lease] = [
       shared.lease(async (opened) => {

@@ -14,7 +14,7 @@ const groupsOf = (ways: Partial<Ways<string, string>>): Groups<string, string> =
     ...ways,
   });
 
-test("one that has nobody before it goes at once and alone, and those that wait for it go together", async () => {
+test("a call with none in flight goes at once and alone, and those that wait for it go together", async () => {
   const sent: string[] = [];
   let letGo = (): void => undefined;
   const holding = new Promise<string>((resolve) => {
@@ -38,7 +38,7 @@ test("one that has nobody before it goes at once and alone, and those that wait 
   expect(sent).toEqual(["a", "b", "c+d", "c"]);
 });
 
-test("one that hangs holds up nobody else", async () => {
+test("a call that hangs holds up no other", async () => {
   const groups = groupsOf({
     one: async (call) => (call === "hangs" ? new Promise<string>(() => undefined) : `${call} alone`),
   });
@@ -48,7 +48,7 @@ test("one that hangs holds up nobody else", async () => {
   expect(answers).toEqual(THREADS.map((call) => `${call} shared`));
 });
 
-test("what cannot be shared goes alone, and so does whoever the group left out", async () => {
+test("a call that cannot be batched goes alone, and so does one that its batch left out", async () => {
   const groups = groupsOf({
     mayShare: (call) => call !== "thread 5",
     many: async (group) => group.map((call) => (call === "thread 7" ? undefined : `${call} shared`)),
@@ -59,7 +59,7 @@ test("what cannot be shared goes alone, and so does whoever the group left out",
   );
 });
 
-test("a group that is refused is made one by one; one whose end is unknown is that for each", async () => {
+test("a batch that is refused is made one by one; if its outcome is unknown, it is unknown for every call in it", async () => {
   const refused = groupsOf({ many: () => Promise.reject(new Error("refused")) });
   expect(await Promise.all(THREADS.map((call) => refused.call(call)))).toEqual(THREADS.map((call) => `${call} alone`));
   const cut = groupsOf({ many: () => Promise.reject(new Error("cut")) });
@@ -84,7 +84,7 @@ test("a group has a bound in bytes, and a call above it goes by itself", async (
   expect(Math.max(...sizes)).toBe(2);
 });
 
-test("with gathers, those of one turn go together from the first on, and whoever comes alone goes alone", async () => {
+test("with gathers, calls of one turn go together from the first on, and a single call goes alone", async () => {
   const sent: string[] = [];
   const groups = groupsOf({
     gathers: "turn",
@@ -106,7 +106,7 @@ test("with gathers, those of one turn go together from the first on, and whoever
   expect(sent.at(-1)).toBe("f");
 });
 
-test("with gathers, ones that hang hold up nobody else", async () => {
+test("with gathers, calls that hang hold up no others", async () => {
   const isHanging = (call: string): boolean => call.startsWith("hangs");
   const groups = groupsOf({
     gathers: "turn",
@@ -119,7 +119,7 @@ test("with gathers, ones that hang hold up nobody else", async () => {
   expect(await Promise.all(answers)).toEqual(THREADS.map((call) => `${call} shared`));
 });
 
-test("those that go on after one answer go together, many in two halves, and whoever comes alone goes alone", async () => {
+test("calls made after one answer go together, many in two halves, and a single call goes alone", async () => {
   const sent: string[] = [];
   const groups = groupsOf({
     gathers: "answered",

@@ -6,7 +6,7 @@ import { textOf } from "../state/message.ts";
 import type { ExtractRequest } from "./extractor.ts";
 import type { Memory } from "./memory.ts";
 
-test("fifty turns leave each fact once; corrections win and keep what they corrected (locus 40)", async () => {
+test("fifty turns leave each fact once; corrections win and keep what they corrected", async () => {
   const { shelf } = await dialogue({});
   const memories = await shelf.list();
   expect(new Set(memories.map(({ text }) => text)).size).toBe(memories.length);
@@ -36,7 +36,7 @@ test("nothing that a tool said is stored or put up for review as the user's, wha
   expect(JSON.stringify(recalled)).not.toMatch(/hunter2|evil/i);
 });
 
-test("the cap holds after every turn, and what holds is kept before what no longer does (locus 40)", async () => {
+test("the cap holds after every turn, and what holds is kept before what no longer does", async () => {
   const sizes: number[] = [];
   const { shelf } = await dialogue({
     maxMemories: 6,
@@ -78,7 +78,7 @@ test("reading the whole thread again changes nothing", async () => {
   expect(await shelf.list()).toEqual(before);
 });
 
-test("a second session recalls the right five, right before its question, and stores no note in the thread (locus 40)", async () => {
+test("a second session recalls the right five, right before its question, and stores no note in the thread", async () => {
   const { notes, asked, stored } = await askedAnew(await dialogue({}), DINNER);
   expect(asked).toBe(DINNER);
   expect(notes).toEqual([
@@ -98,7 +98,7 @@ test("another user recalls nothing of it", async () => {
   }
 });
 
-test("with review, nothing is recalled before somebody approved it", async () => {
+test("with review, nothing is recalled before it was approved", async () => {
   const { shelf, memory } = await dialogue({ review: true });
   expect(await shelf.list()).toEqual([]);
   expect(await memory.retrieve("Where do I live?", { subject: "ines" })).toEqual([]);

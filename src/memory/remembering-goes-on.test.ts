@@ -93,7 +93,7 @@ describe("what was forgotten", () => {
   });
 });
 
-test("of somebody under a legal hold nothing is dropped: the cap waits, and remembering goes on", async () => {
+test("of a person under a legal hold nothing is dropped: the cap waits, and remembering goes on", async () => {
   const store = new InMemoryStore();
   const data = new PersonalData({ stores: [store], ledger: new InMemoryStore(), key: KEY });
   const extract: ExtractFunction = async ({ messages }) =>

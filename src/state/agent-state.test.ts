@@ -186,7 +186,7 @@ describe("withMetadata", () => {
     ]);
   });
 
-  test("keeps a key as data though somebody gave every object a setter or a constant of that name", () => {
+  test("keeps a key as data though Object.prototype has a setter or a constant of that name", () => {
     const set: unknown[] = [];
     Object.defineProperties(Object.prototype, {
       seen: { set: (value) => set.push(value), configurable: true },

@@ -80,7 +80,7 @@ test("a run that goes from thread to thread knows its last place in each", () =>
   for (let thread = 0; thread < 100; thread++) expect(positionOf(state, `thread ${thread}`)).toBe(4900 + thread);
 });
 
-test("threads of one id in several stores are told apart by their generations, whoever knows them", () => {
+test("threads of one id in several stores are told apart by their generations", () => {
   const state = AgentState.create();
   const { fields } = state;
   rememberOrigin(state, "t", "one", { fields, generation: "g1", position: 1 });

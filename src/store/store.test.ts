@@ -56,7 +56,7 @@ describe("a write whose answer was lost", () => {
     expect(await store.get(NS, "n")).toBe(11);
   });
 
-  test("says that nobody knows, when it was lost every time; and can be repeated by its id", async () => {
+  test("is of unknown outcome when every answer was lost, and can be repeated by its id", async () => {
     const driver = new LosingDriver(3);
     const store = new Store(driver, soon);
     const failure = await failureOf(() => store.put(NS, "k", 1, { writeId: "w" }));
@@ -68,7 +68,7 @@ describe("a write whose answer was lost", () => {
   });
 });
 
-test("an update gives up where somebody writes without a pause, and says so", async () => {
+test("an update gives up beside a writer that never stops, and says so", async () => {
   const driver = new MemoryStoreDriver();
   const store = new Store(driver);
   const busy = new Store(driver);
@@ -97,7 +97,7 @@ test("an update whose change takes minutes and is overtaken a few times is made"
   expect(await store.get(NS, "n")).toBe(41);
 });
 
-test("an item that is damaged is left out of a list and named, and is CORRUPT for whoever asks for it", async () => {
+test("an item that is damaged is left out of a list and named, and is CORRUPT when it is read", async () => {
   const driver = new MemoryStoreDriver();
   const scan = driver.scan.bind(driver);
   const damaged = (item: StoredItem): StoredItem => (item.key === "bad" ? { ...item, value: '{"a":' } : item);
@@ -112,7 +112,7 @@ test("an item that is damaged is left out of a list and named, and is CORRUPT fo
   expect(await failureOf(() => store.get(NS, "bad"))).toMatchObject({ code: "CORRUPT" });
 });
 
-test("clearing ends while somebody puts items without a pause, and leaves those", async () => {
+test("clearing ends beside a writer that never stops, and leaves what it puts", async () => {
   let time = 1000;
   const driver = new MemoryStoreDriver({ now: () => time });
   const store = new Store(driver);

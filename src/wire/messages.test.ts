@@ -39,7 +39,7 @@ test("a record that names more bytes than there are is refused", () => {
   expect(() => decodeChain(frame)).toThrow(/more bytes than it holds/);
 });
 
-test("a field that somebody gave to all objects is not read as a record's", () => {
+test("a field of Object.prototype is not read as a record's", () => {
   const frame = encodeChain(chainOf(recordAt(1)));
   Object.defineProperty(Object.prototype, "words", { value: "not mine", configurable: true });
   try {

@@ -129,7 +129,7 @@ describe("a run at a checkpoint", () => {
     expect(item?.threadId).toBe("t");
   });
 
-  test("a call that waited there and was made since is not told to be undone: nobody pays twice", async () => {
+  test("a call that waited there and was made since is not said to be undone: it is paid once", async () => {
     const store = new MemoryStore();
     const pay = tool({
       name: "pay",

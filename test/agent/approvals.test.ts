@@ -38,7 +38,7 @@ async function answered(response: unknown): Promise<Answered> {
   return { paid, store, result };
 }
 
-test("a tool that needs approval does not run before somebody agreed", async () => {
+test("a tool that needs approval does not run before it was approved", async () => {
   const store = new MemoryStore();
   const paid: number[] = [];
   const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });
@@ -152,7 +152,7 @@ test("a rule for approval that throws is a failed call, not a thread that can ne
 });
 
 describe("an approved tool that is cut off", () => {
-  test("is not approved for a second time: nobody knows whether it acted", async () => {
+  test("is not approved a second time: whether it acted is unknown", async () => {
     const store = new MemoryStore();
     const paid: number[] = [];
     let began: () => void = () => undefined;

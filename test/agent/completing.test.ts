@@ -91,7 +91,7 @@ describe("a tool that answers later", () => {
     expect((await completed).stopReason).toBe("complete");
   });
 
-  test("a call that nobody completes in time is settled by the next run: its outcome is unknown", async () => {
+  test("a call that is not completed in time is settled by the next run: its outcome is unknown", async () => {
     const { agent, store, time } = setUp(ONE, { deadlineMs: 1000 });
     const { pending } = await agent().run("go", { threadId: "t" });
     expect(pending[0]?.dueAt).toEqual(new Date(time.now + 1000));

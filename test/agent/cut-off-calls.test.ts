@@ -66,7 +66,7 @@ test("an idempotent call is told that it is not the first attempt", async () => 
   expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
 });
 
-test("a call that may run at most once is not run again, and the model is told that nobody knows", async () => {
+test("a call that may run at most once is not run again, and the model is told that its outcome is unknown", async () => {
   const { attempts, lines, statuses } = await cutOff({ effect: "atMostOnce" });
   expect(attempts).toHaveLength(1);
   expect(statuses).toEqual(["unknown"]);
@@ -187,21 +187,21 @@ describe("a call that was begun and cannot be run since:", () => {
     throw new Error("it must not run");
   };
 
-  test("its tool has another name: nobody knows how it ended, and the model is told both", async () => {
+  test("its tool has another name: its outcome is unknown, and the model is told both", async () => {
     const renamed = tool({ name: "pay_card", inputSchema: { type: "object" }, execute: never });
     const { lines, statuses } = await afterDeath({ tools: [renamed] });
     expect(statuses).toEqual(["unknown"]);
     expect(lines[2]).toMatch(/may have taken effect.*There is no tool named "pay"/);
   });
 
-  test("its tool takes other arguments: nobody knows how it ended", async () => {
+  test("its tool takes other arguments: its outcome is unknown", async () => {
     const inputSchema = { type: "object", properties: { cents: { type: "number" } }, required: ["cents"] } as const;
     const { lines, statuses } = await afterDeath({ tools: [tool({ name: "pay", inputSchema, execute: never })] });
     expect(statuses).toEqual(["unknown"]);
     expect(lines[2]).toMatch(/may have taken effect.*The arguments do not fit/);
   });
 
-  test("its arguments were changed in storage: nobody knows how it ended", async () => {
+  test("its arguments were changed in storage: its outcome is unknown", async () => {
     const tools = [tool({ name: "pay", inputSchema: { type: "object" }, execute: never })];
     const change = async (store: MemoryStore): Promise<void> => {
       const editor = store.open();

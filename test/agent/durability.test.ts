@@ -32,7 +32,7 @@ test("the answer is in storage before anything that comes after the run sees it"
   expect((await store.checkpointIds())[0]).toBe(checkpointId);
 });
 
-test("each save is told of, by the id that the history has for it", async () => {
+test("each save is reported with the id that the history has for it", async () => {
   const store = new MemoryStore();
   const work = tool({ name: "work", execute: () => "done" });
   const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);

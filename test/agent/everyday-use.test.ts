@@ -37,7 +37,7 @@ describe("a prompt that is no prompt is refused with what to write, and stores n
   });
 });
 
-test("an option of nobody's is refused by tool(), save() and load()", async () => {
+test("an unknown option is refused by tool(), save() and load()", async () => {
   const make = (options: object): unknown => tool({ name: "pay", execute: () => "paid", ...options });
   expect(() => make({ requiresConfirmation: true })).toThrow(
     /tool "pay" has no option "requiresConfirmation"; it takes/,
@@ -96,7 +96,7 @@ describe("an error of a run advises what its caller can do", () => {
   /** What only the holder of a state or a checkpointer could do. */
   const FOR_OTHERS = /load it again|redo the change|saving the same state|save it in several steps|checkpointer again/i;
 
-  test("a thread that somebody else wrote to", async () => {
+  test("a thread that another process wrote to", async () => {
     const checkpointer = new MemoryCheckpointer();
     const agent = new Agent({
       checkpointer,
@@ -125,7 +125,7 @@ describe("an error of a run advises what its caller can do", () => {
     expect(failure.message).toMatch(/Shorten the prompt/);
   });
 
-  test("a save that nobody knows the end of", async () => {
+  test("a save of unknown outcome", async () => {
     class Lost extends MemoryLog {
       override async append(): Promise<never> {
         throw new Error("the connection broke");

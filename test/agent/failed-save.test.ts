@@ -44,7 +44,7 @@ describe("an answer that could not be saved", () => {
   });
 });
 
-test("a save that fails and may pass is made again, and nobody notices", async () => {
+test("a save that fails and may pass is made again, and the caller notices nothing", async () => {
   const log = new BreakingLog();
   const checkpointer = new Checkpointer(log, { retry: { attempts: 4, baseDelayMs: 1 } });
   log.failures.push("before", "after");
@@ -53,7 +53,7 @@ test("a save that fails and may pass is made again, and nobody notices", async (
   expect(await new MemoryStore(log).lines()).toEqual(["user: go", "assistant: forty-two"]);
 });
 
-test("a prompt that could not be saved: the model's call is ended, and nobody sees anything of it", async () => {
+test("a prompt that could not be saved: the model's call is ended, and the caller sees nothing of it", async () => {
   const log = new BreakingLog();
   const ended = gate();
   const never: ScriptStep = async ({ signal }) => {
@@ -173,7 +173,7 @@ test("one call whose outcome could not be saved does not cost the outcome of the
   expect(await store.statuses()).toEqual(["succeeded", "succeeded"]);
 });
 
-test("metadata that cannot be stored is refused before anything happens (locus 10)", async () => {
+test("metadata that cannot be stored is refused before anything happens", async () => {
   const store = new MemoryStore();
   const model = scriptedModel(["?"]);
   const agent = agentOf({ model, checkpointer: store.open() });

@@ -61,7 +61,7 @@ describe("a hook before a step may stop the run there;", () => {
     expect(await store.open().exists("t")).toBe(false);
   });
 
-  test("beforeTool: the tool did not run, nobody says it may have, and it runs when resumed", async () => {
+  test("beforeTool: the tool did not run, nothing says it may have, and it runs when resumed", async () => {
     const store = new MemoryStore();
     let ran = 0;
     const work = tool({ name: "work", execute: () => ++ran });
@@ -93,7 +93,7 @@ describe("a hook before a step may stop the run there;", () => {
 
 describe("a hook after a step cannot lose anything;", () => {
   test.each(["afterModel", "afterTool", "afterIteration", "afterRun"] as const)(
-    "%s that throws is a warning (locus 9)",
+    "%s that throws is a warning",
     async (name) => {
       const store = new MemoryStore();
       const work = tool({ name: "work", execute: () => "done" });
@@ -143,7 +143,7 @@ describe("memory", () => {
     expect(stored).toEqual(["user: go", "assistant: yes"]);
   });
 
-  test("that fails to remember is a warning; the answer is returned and stored (locus 9)", async () => {
+  test("that fails to remember is a warning; the answer is returned and stored", async () => {
     const store = new MemoryStore();
     const memory = remembering({ remember: async () => boom() });
     const run = agentOf({ model: scriptedModel(["yes"]), checkpointer: store.open(), memory }).run("go", {

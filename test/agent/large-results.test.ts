@@ -56,7 +56,7 @@ test("the whole result can be read back, part by part, without loss or overlap",
   expect(parts.join("")).toBe(book(1));
 });
 
-test("two large results of one tool in one message do not overwrite each other (locus 18)", async () => {
+test("two large results of one tool in one message do not overwrite each other", async () => {
   const store = new MemoryStore();
   const toolCalls = [1, 2].map((n) => ({ name: "read", arguments: { n } }));
   const agent = agentOf({

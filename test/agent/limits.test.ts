@@ -118,7 +118,7 @@ describe("the same call again and again", () => {
 });
 
 describe("a new run of the thread does not inherit", () => {
-  test("spent iterations: each turn has all of them (locus 6)", async () => {
+  test("spent iterations: each turn has all of them", async () => {
     const store = new MemoryStore();
     for (const turn of [1, 2, 3]) {
       const result = await run([looks(1), "ready"], { maxIterations: 2 }, store, `turn ${turn}`);
@@ -126,7 +126,7 @@ describe("a new run of the thread does not inherit", () => {
     }
   });
 
-  test("limits of another agent: the limits of this one hold (locus 6)", async () => {
+  test("limits of another agent: the limits of this one hold", async () => {
     const store = new MemoryStore();
     expect((await run(endless(), { maxIterations: 2 }, store)).stopReason).toBe("max-iterations");
     expect(await run([...endless(5), "ready"], { maxIterations: 100 }, store, "go on")).toMatchObject({
@@ -145,13 +145,13 @@ describe("a new run of the thread does not inherit", () => {
     expect(await run(["ready"], { timeBudgetMs: 5000, now }, store, "and?")).toMatchObject({ stopReason: "complete" });
   });
 
-  test("the end by a terminal tool (locus 7)", async () => {
+  test("the end by a terminal tool", async () => {
     const store = new MemoryStore();
     await run([{ toolCalls: [{ name: "submit" }] }], {}, store);
     expect(await run(["hello"], {}, store, "hi")).toMatchObject({ text: "hello", stopReason: "complete" });
   });
 
-  test("the end by a tool loop (locus 7)", async () => {
+  test("the end by a tool loop", async () => {
     const store = new MemoryStore();
     const same: ScriptStep = { toolCalls: [{ name: "look", arguments: {} }] };
     expect((await run([same, same, same], {}, store)).stopReason).toBe("tool-loop");
@@ -159,7 +159,7 @@ describe("a new run of the thread does not inherit", () => {
   });
 });
 
-test("what a run was stopped at is stored and goes on without a prompt (locus 8)", async () => {
+test("what a run was stopped at is stored and goes on without a prompt", async () => {
   const store = new MemoryStore();
   await run(endless(), { maxIterations: 1 }, store);
   const agent = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [look] });

@@ -54,7 +54,7 @@ describe("a run that is alive is never taken for a crashed one:", () => {
     expect(await store.statuses()).toEqual(["succeeded"]);
   });
 
-  test("nobody asks what became of a call that is under way", async () => {
+  test("a call in flight is not asked what became of it", async () => {
     const store = new MemoryStore();
     let verified = 0;
     const work = slowTool({
@@ -178,7 +178,7 @@ describe("while another run has the thread", () => {
     expect(await store.statuses()).toEqual(["unknown"]);
   });
 
-  test("one of whom nobody can tell is taken over when its lease has ended", async () => {
+  test("a holder that may be alive is taken over when its lease has ended", async () => {
     const store = new MemoryStore();
     const work = slowTool();
     const asleep = agentOf({

@@ -32,7 +32,7 @@ test("a run that is overtaken again and again asks its model once too often and 
   expect(ofType(await eventsOf(run), "run-start")).toHaveLength(1);
 });
 
-test("a run that nobody overtakes and that is refused all the same says why", async () => {
+test("a run that is refused although no other overtook it says why", async () => {
   const store = new MemoryStore();
   const checkpointer = store.open();
   await checkpointer.save(AgentState.create().withMessage(userMessage("before")), "t");

@@ -59,7 +59,7 @@ describe("a memory", () => {
 });
 
 describe("a conversation port", () => {
-  test("is told of the thread, the model and what is sent besides, and gets its overlay back in the next process", async () => {
+  test("gets the thread, the model and what is sent besides, and in the next process its overlay", async () => {
     const store = new MemoryStore();
     const told: ShapeContext[] = [];
     const conversation = {

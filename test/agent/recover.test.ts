@@ -124,19 +124,16 @@ describe("recover goes on with what was left unfinished", () => {
     ["max-iterations", { maxIterations: 1 }],
     ["stopped", { stopWhen: ({ iterations }: { iterations: number }) => iterations > 0 }],
     ["token-budget", { tokenBudget: 1 }],
-  ])(
-    "a turn that was ended on purpose (%s) is not taken for one that was lost, until somebody goes on",
-    async (why, limits) => {
-      const store = new MemoryStore();
-      const model = scriptedModel([{ ...works, usage: { inputTokens: 5 } } as ScriptStep]);
-      const options = { checkpointer: store.open(), tools: [work([])] };
-      expect((await agentOf({ model, ...options, ...limits }).run("go", { threadId: "t" })).stopReason).toBe(why);
-      expect(await store.open().listWithMetadata()).toMatchObject([{ standing: { unfinished: true, stopped: true } }]);
-      expect(await rescuer(store, []).recover({ olderThanMs: 0 })).toMatchObject({ resumed: [] });
-      await rescuer(store, []).run(undefined, { threadId: "t" });
-      expect((await store.open().listWithMetadata())[0]).not.toHaveProperty("standing");
-    },
-  );
+  ])("a turn that was ended on purpose (%s) is not taken for a lost one until it is resumed", async (why, limits) => {
+    const store = new MemoryStore();
+    const model = scriptedModel([{ ...works, usage: { inputTokens: 5 } } as ScriptStep]);
+    const options = { checkpointer: store.open(), tools: [work([])] };
+    expect((await agentOf({ model, ...options, ...limits }).run("go", { threadId: "t" })).stopReason).toBe(why);
+    expect(await store.open().listWithMetadata()).toMatchObject([{ standing: { unfinished: true, stopped: true } }]);
+    expect(await rescuer(store, []).recover({ olderThanMs: 0 })).toMatchObject({ resumed: [] });
+    await rescuer(store, []).run(undefined, { threadId: "t" });
+    expect((await store.open().listWithMetadata())[0]).not.toHaveProperty("standing");
+  });
 
   test("a drained run is taken up again", async () => {
     const store = new MemoryStore();
@@ -231,7 +228,7 @@ describe("what a tool said of itself is recorded with its call", () => {
   });
 });
 
-test("a thread that somebody holds is left alone until the lease has run out", async () => {
+test("a leased thread is left alone until the lease has run out", async () => {
   const store = new MemoryStore();
   const begun = gate();
   const hangs = tool({

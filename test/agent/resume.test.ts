@@ -60,7 +60,7 @@ test("with a new prompt, what the last turn left open is settled first and nothi
   ]);
 });
 
-describe("the same prompt again, because the run failed, is not said twice (locus 33)", () => {
+describe("the same prompt again, because the run failed, is not said twice", () => {
   test("when the model never answered", async () => {
     const store = new MemoryStore();
     await failureOf(() => run(store, [overloaded], "go"));

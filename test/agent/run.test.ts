@@ -59,7 +59,7 @@ test("events come while the run goes on, not after it", async () => {
   expect(seen.at(-1)).toBe("run-end");
 });
 
-test("leaving the iteration early does not stop the run (locus 36)", async () => {
+test("leaving the iteration early does not stop the run", async () => {
   const store = new MemoryStore();
   const run = agentOf({ model: scriptedModel(["hi"]), checkpointer: store.open() }).run("hello", { threadId: "t" });
   for await (const _ of run) break;
@@ -67,7 +67,7 @@ test("leaving the iteration early does not stop the run (locus 36)", async () =>
   expect(await store.lines()).toEqual(["user: hello", "assistant: hi"]);
 });
 
-test("a run goes on although nobody listens", async () => {
+test("a run goes on although nothing awaits it", async () => {
   const store = new MemoryStore();
   const done = gate();
   const hooks = { afterRun: done.open };
@@ -79,7 +79,7 @@ test("a run goes on although nobody listens", async () => {
 });
 
 describe("a run that fails", () => {
-  test("fails for whoever awaits it and for whoever iterates it", async () => {
+  test("fails for callers that await it and for callers that iterate it", async () => {
     const run = agentOf({ model: scriptedModel([new Error("no")]) }).run("hello");
     const iterate = async (): Promise<void> => {
       for await (const _ of run);
@@ -93,7 +93,7 @@ describe("a run that fails", () => {
     expect(events.map(({ type }) => type)).toEqual(["run-start", "iteration-start"]);
   });
 
-  test("is loud when nobody listens: the process hears of it", async () => {
+  test("is loud when nothing awaits it: the process hears of it", async () => {
     const program = fileURLToPath(new URL("./unheard-failure.ts", import.meta.url));
     const child = fork(program, { execArgv: ["--import", "tsx"], stdio: ["ignore", "ignore", "pipe", "ipc"] });
     let written = "";

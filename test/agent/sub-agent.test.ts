@@ -167,7 +167,7 @@ describe("an agent as a tool of another", () => {
     expect(paid).toEqual([{ n: 2 }]);
   });
 
-  test("a call that it left to somebody else makes the caller's pending; completed, the caller goes on", async () => {
+  test("a call that is left to be completed makes the caller's pending; completed, the caller goes on", async () => {
     const later = book(({ later: untilThen }) => untilThen());
     const { agent, clerk, store } = family({ childTools: [later] });
     expect((await agent.run("go", { threadId: "t" })).stopReason).toBe("pending");

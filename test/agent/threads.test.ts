@@ -8,7 +8,7 @@ import { agentOf, eventsOf, ofType } from "./agent-of.ts";
 import { gate } from "./gate.ts";
 import { MemoryStore } from "./stored-thread.ts";
 
-test("without a thread id nothing is saved, whatever the checkpointer (locus 35)", async () => {
+test("without a thread id nothing is saved, whatever the checkpointer", async () => {
   const store = new MemoryStore();
   const work = tool({ name: "work", execute: () => "done" });
   const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);
@@ -23,7 +23,7 @@ test("without a checkpointer a run works and saves nothing", async () => {
 });
 
 describe("metadata", () => {
-  test("of each turn is merged into the thread's and found by it (locus 35)", async () => {
+  test("of each turn is merged into the thread's and found by it", async () => {
     const store = new MemoryStore();
     const agent = agentOf({ model: scriptedModel(["a", "b"]), checkpointer: store.open() });
     await agent.run("one", { threadId: "t", metadata: { user: "ann", tries: 1 } });
@@ -47,7 +47,7 @@ describe("metadata", () => {
   });
 });
 
-test("two runs of one agent at once, on two threads, do not mix (locus 26)", async () => {
+test("two runs of one agent at once, on two threads, do not mix", async () => {
   const store = new MemoryStore();
   const both = gate();
   let arrived = 0;

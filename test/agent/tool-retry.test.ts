@@ -87,7 +87,7 @@ describe("a tool with retry", () => {
     expect(attempts).toEqual([1, 0, 2, 3]);
   });
 
-  test("a run that is cancelled in a pause leaves the call to whoever goes on", async () => {
+  test("a run that is cancelled in a pause leaves the call to the next run", async () => {
     const stop = new AbortController();
     const { agent, store } = setUp(
       ({ attempt }) => {

@@ -22,7 +22,7 @@ describe("an answer is refused, and nothing changes,", () => {
     return code;
   };
 
-  test("to a question that nobody asked, and the ones that wait are named", async () => {
+  test("to a question that was never asked, and the ones that wait are named", async () => {
     const store = await waiting();
     expect(await refused(store, "nothing/1", "red")).toBe("NOT_FOUND");
     const failure = await failureOf(() => resume(store, "nothing/1", "red"));

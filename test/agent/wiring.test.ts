@@ -38,7 +38,7 @@ test("a checkpointer that was handed in stays open when the agent is closed", as
   expect(() => agent.run("more", { threadId: "t" })).toThrow(expect.objectContaining({ code: "CLOSED" }));
 });
 
-test("a URL of nobody's, or a model of nobody's, is refused when the agent is made, with what to write instead", () => {
+test("an unknown URL or model name is refused when the agent is made, with what to write instead", () => {
   const refused = { code: "INVALID_ARGUMENT" };
   const model = scriptedModel([]);
   expect(() => new Agent({ model, checkpointer: "nowhere:./secret" })).toThrow(expect.objectContaining(refused));

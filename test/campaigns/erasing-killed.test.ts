@@ -29,7 +29,7 @@ async function campaign(name: string, place: (moment: number) => Promise<Interru
   reportCampaign(`erasure killed on ${name}`, began, "finished each time by whoever came next", { moments, kills });
 }
 
-const TITLE = "an erasure that is killed at any step is finished by whoever opens the backends next";
+const TITLE = "an erasure that is killed at any step is finished by the next process that opens the backends";
 
 describe.each(DISK_BACKENDS)("on %s", (backend) => {
   test(TITLE, async () => {

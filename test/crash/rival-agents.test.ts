@@ -108,7 +108,7 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
     ]).toContainEqual(lines.slice(2));
   });
 
-  test("one is in the middle of a tool that acts at most once: the other waits, and nobody is in doubt", async () => {
+  test("one is in the middle of a tool that acts at most once: the other waits, and no call is in doubt", async () => {
     const [threadId, story] = ["in a tool", { kind: "atMostOnce", tools: 1, every: 1 } as const];
     const first = start(threadId, story, PROMPT, "tool acted");
     await first.hasSaid(1);
@@ -137,7 +137,7 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
     expect(state.toolExecutions.map(({ status }) => status)).toEqual(["unknown", "succeeded"]);
   });
 
-  test("one that is asked to end gives back what it holds, so that nobody has to wait for its lease", async () => {
+  test("one that is asked to end gives back what it holds, so that no other has to wait for its lease", async () => {
     const [threadId, story] = ["asked to end", { kind: "atMostOnce", tools: 1, every: 1 } as const];
     const first = start(threadId, story, PROMPT, "tool acted");
     await first.hasSaid(1);

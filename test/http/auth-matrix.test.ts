@@ -207,7 +207,7 @@ test("a method that a route does not have is no way in, whatever header asks for
   expect(await log.tail("acme/t")).toMatchObject({ entry: { seq: 1 } });
 });
 
-test("whoever may only write takes no checkpoint out, but works under a lease", async () => {
+test("a token that may only write removes no checkpoint, but works under a lease", async () => {
   await refill();
   const readWrite = createToken();
   const tokens = [{ sha256: readWrite.sha256, scopes: ["threads:read", "threads:write"] as const }];

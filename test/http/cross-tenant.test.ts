@@ -119,7 +119,7 @@ describe("a driver that believes every number", () => {
     await checkpointer.close();
   });
 
-  test("would have been seen", async () => {
+  test("loses other tenants' threads when such a number reaches it", async () => {
     const log = new CredulousLog();
     await log.append("before/t", requestFor(recordAt(1)));
     await log.append("attacker/t", requestFor(markAt(1, { head: 2 ** 26 + 1 })));

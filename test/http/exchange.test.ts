@@ -93,7 +93,7 @@ describe.each(Object.entries(WAYS))("a request by %s", (_, exchange) => {
     }
   });
 
-  test("says that nobody listens", async () => {
+  test("says that no server listens", async () => {
     const server = createSocketServer().listen(0, "127.0.0.1");
     await once(server, "listening");
     const base = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -260,7 +260,7 @@ test("a frame that was cut off anywhere, behind a fitting Content-Length, is no 
   await client.close();
 });
 
-test("nobody at the address is UNAVAILABLE, and the token is in no error", async () => {
+test("an address with no listener is UNAVAILABLE, and the token is in no error", async () => {
   const client = await strangerWith(() => undefined);
   stranger?.close();
   const error = await client.load("t").catch((failure: unknown) => failure);
@@ -269,7 +269,7 @@ test("nobody at the address is UNAVAILABLE, and the token is in no error", async
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain("zebra");
 });
 
-test("an address with https:// where nobody speaks TLS says so", async () => {
+test("an address with https:// and a listener without TLS says so", async () => {
   await using there = await served();
   await using client = there.client({ baseUrl: there.service.url.replace("http:", "https:"), ...ONCE });
   await expect(client.load("t")).rejects.toThrow(

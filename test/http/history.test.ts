@@ -86,7 +86,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect(await idsOf(id)).toEqual(["checkpoint-2", "checkpoint-3", "checkpoint-1"]);
   });
 
-  test("whoever may only write gives no name to two records of one append, and moves no further name", async () => {
+  test("a token that may only write gives no name to two records of one append, and moves no further name", async () => {
     const id = await thread();
     const twice = requestFor(recordAt(4, { names: ["x"] }), { more: [recordAt(5, { checkpointId: "x" })] });
     expect((await append(id, twice)).status).toBe(409);
@@ -138,7 +138,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect([nowhere.status, nowhere.body]).toEqual([412, '{"appended":false}']);
   });
 
-  test("whoever may only write moves no head, neither back nor to nothing", async () => {
+  test("a token that may only write moves no head, neither back nor to nothing", async () => {
     const id = await thread();
     for (const record of [
       markAt(4, { head: 0 }),

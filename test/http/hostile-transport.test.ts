@@ -263,7 +263,7 @@ test.each(["", "[]", "1", "{", '{"a":1}x', "null"])(
   },
 );
 
-test("a search for more words than anybody has is refused", async () => {
+test("a search for more words than the bound is refused", async () => {
   const body = JSON.stringify({ words: Array.from({ length: 1001 }, (_, index) => `w${index}`), limit: 5 });
   const extra = ["Content-Type: application/json", `Content-Length: ${body.length}`];
   expect(statusesIn(await rawBytes(there.service.port, request("POST /v1/search", extra, body)))).toEqual([400]);

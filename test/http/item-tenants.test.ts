@@ -92,7 +92,7 @@ test("a write key that another tenant used is a write of one's own", async () =>
   expect([await client("a").get(["keys"], "k"), await client("ab").get(["keys"], "k")]).toEqual([1, 2]);
 });
 
-test("whoever goes on behind a name outside the scope sees nothing outside it", async () => {
+test("a list continued behind a name outside the scope shows nothing outside it", async () => {
   const own = client("A");
   for (const name of ["a", "m", "z"]) await own.put([name], "k", name);
   const behind = async (namespace: string): Promise<unknown> => {

@@ -143,7 +143,7 @@ describe("connections", () => {
     await service.close();
   });
 
-  test("connections that nobody uses make room for one that is", async () => {
+  test("idle connections make room for a new one", async () => {
     const { service, ask, port } = await twoTenants({ maxConnections: 5 });
     const idle = await Promise.all(Array.from({ length: 20 }, () => held(port, "GET /v1/clock HTTP/1.1\r\nHost:")));
     for (let index = 0; index < 10; index++) expect((await ask("calm", { path: "/v1/clock" })).status).toBe(200);

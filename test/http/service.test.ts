@@ -197,7 +197,7 @@ test("any number of requests may be under way at once, and nothing warns", async
   expect([...(await client.listThreads())]).toHaveLength(60);
 });
 
-test("a large answer is packed for whoever asks, and a small one is not", async () => {
+test("a large answer is compressed where the client accepts it, and a small one is not", async () => {
   await using there = await served();
   await there.behind.save(said("word ".repeat(10_000)), "large");
   await there.behind.save(said("word"), "small");

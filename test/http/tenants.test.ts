@@ -139,7 +139,7 @@ test("a watch of one tenant hears nothing of another's thread of the same name",
   expect((await watching).done).toBe(true);
 });
 
-test("a record that one tenant wrote and nobody can read does not stop another's search", async () => {
+test("a record of one tenant that cannot be read does not stop another's search", async () => {
   await log.append("a/garbage", requestFor(recordAt(1)));
   await client("ab").save(said("needle after the garbage"), "clean");
   expect((await client("ab").search("needle")).map(({ threadId }) => threadId)).toEqual(["clean"]);

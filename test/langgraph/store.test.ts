@@ -217,7 +217,7 @@ test("a namespace is matched by whole segments, and no two namespaces are one", 
   expect((await store.get(["a", "b"], "k"))?.value).toEqual({ of: "two" });
 });
 
-test("types are strict, operators that do not exist are refused, and nobody holds a part of the store", async () => {
+test("types are strict, unknown operators are refused, and no caller holds a part of the store", async () => {
   const store = toLangGraphStore(new InMemoryStore());
   const given = { n: 9, mixed: "x", "a.b": 1, $odd: true, inner: { list: [1] } };
   await store.put(["under_score"], "k", given);

@@ -118,7 +118,7 @@ function processesThatMigrate(fresh: () => Promise<string>): void {
     await place.close();
   });
 
-  test("whoever uses only checkpoints does not mind that another part moved on, or came first", async () => {
+  test("a process that uses only checkpoints works on when another part was migrated, or came first", async () => {
     const url = await older();
     const place = await openPlace(url);
     await migrate(place.store, [notes(url, 2)]);

@@ -74,7 +74,7 @@ test.each([
   });
 });
 
-test("usage that nobody counted is zero", async () => {
+test("usage that the provider did not count is zero", async () => {
   const usage = { inputTokens: { total: undefined, cacheRead: undefined }, outputTokens: { total: Number.NaN } };
   expect(await streamed([{ ...finish, usage }])).toMatchObject([
     { usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 } },

@@ -90,7 +90,7 @@ test.each(GOOD)("%s is valid for everybody", (_, messages) => {
   for (const validate of validators) expect(() => validate(messages)).not.toThrow();
 });
 
-test.each(BAD)("%s is valid for nobody: %s", (_, reason, messages) => {
+test.each(BAD)("%s is a history that no provider takes: %s", (_, reason, messages) => {
   for (const validate of validators) expect(() => validate(messages)).toThrow(reason);
 });
 

@@ -91,7 +91,7 @@ export function testReadAccess({ name, create, missing, connects = true }: ReadA
       expect(await store.contents()).toEqual(before);
     }));
 
-  test(`a reader of ${name} sees what is saved beside it and keeps nobody from saving`, () =>
+  test(`a reader of ${name} sees what is saved beside it and blocks no writer`, () =>
     observed(create, async (store) => {
       const writer = store.open({ retry: { attempts: 1 } });
       await writer.save(AgentState.create(), "t", { expectedHead: null });

@@ -62,7 +62,7 @@ describe("lists that share what was decoded", () => {
   });
 });
 
-test("a reading that fails is told of once, and so is whoever shares with it; nothing fails unheard", async () => {
+test("a reading that fails is reported once to each caller that shares it; nothing fails unheard", async () => {
   const failing = slowly(() => {
     throw new Error("cannot be revived");
   });

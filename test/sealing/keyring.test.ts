@@ -62,7 +62,7 @@ describe("a keyring", () => {
     expect(await keysOf(await Keyring.open(options))).toEqual(all[0]);
   });
 
-  test("gives somebody who comes back one new key, however many ask for it at the same time", async () => {
+  test("gives a person who comes back one new key, however many callers ask for it at the same time", async () => {
     const { keyring, options } = await sampleKeyring();
     const [before] = await keyring.personKeys("", ["ada"]);
     for await (const people of keyring.people()) for (const { token } of people) await keyring.destroy(token);

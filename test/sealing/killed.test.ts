@@ -81,7 +81,7 @@ test("a rotation that is killed at any step is finished by calling it again, and
   expect(moments).toBeGreaterThan(10);
 });
 
-test("an erasure by key that is killed at any step is finished by whoever opens the backends next", async () => {
+test("an erasure by key that is killed at any step is finished by the next process that opens the backends", async () => {
   const moments = await atEveryMoment("erase", async (directory, moment) => {
     const { ring, checkpointer, ledger, close } = await open(directory);
     const data = new PersonalData({ checkpointers: [checkpointer], ledger, key: KEY });

@@ -59,7 +59,7 @@ test("a person's lost key is an error for what it sealed, and everybody else is 
   expect((await store.search(["notes"], { query: "zebra" })).map(({ key }) => key).sort()).toEqual(["ada", "cem"]);
 });
 
-test("beside a person's lost key others are held, exported and erased; whoever erases is told, and may accept it", async () => {
+test("beside a person's lost key others are held, exported and erased; an erasure reports the key, and may accept the loss", async () => {
   const { checkpointer, data } = await withoutKeyOfBob();
   const hold = await data.placeHold({ subject: "cem", reason: "case 17", by: "counsel" });
   await data.liftHold(hold.id, { reason: "closed", by: "counsel" });

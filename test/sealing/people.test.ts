@@ -57,7 +57,7 @@ describe("what is sealed", () => {
     expect((await checkpointer.queryByMetadata("colour", "zebra-colour"))[0]?.threadId).toBe("t");
   });
 
-  test("with a plain index words and metadata about nobody can be read, the rest cannot, and the capabilities say so", async () => {
+  test("with a plain index words and metadata about no person can be read, the rest cannot, and the capabilities say so", async () => {
     const { keyring } = await sampleKeyring();
     const log = new ReferenceLog(new MemoryLog());
     const checkpointer = new Checkpointer(log, { sealing: new Sealing({ keyring, index: "plain" }) });
@@ -159,7 +159,7 @@ describe("a person's key that was destroyed", () => {
     .withMessage(about("bob", "lion-four"))
     .withMessage({ ...assistantMessage("tiger-five"), metadata: { subject: [] } });
 
-  test("leaves a thread that loads, with what was about others and about nobody", async () => {
+  test("leaves a thread that loads, with what was about others and about no person", async () => {
     const { keyring, checkpointer } = await place();
     await checkpointer.save(conversation, "t", { metadata: { subject: "ada", label: "first" } });
     await destroy(keyring, "ada");
@@ -178,7 +178,7 @@ describe("a person's key that was destroyed", () => {
     expect(await checkpointer.verify("t")).toMatchObject({ faults: [] });
   });
 
-  test("what nobody can open any more is still noticed if it is changed: any byte of a body is proven", async () => {
+  test("a change of any byte of a body is noticed, also of one that cannot be opened any more", async () => {
     const { keyring, sealing, log, checkpointer } = await place();
     await checkpointer.save(conversation, "t");
     await destroy(keyring, "ada");
@@ -258,7 +258,7 @@ describe("a person's key that was destroyed", () => {
     );
   });
 
-  test("somebody who comes back has another key, and what was erased stays so", async () => {
+  test("a person who comes back has another key, and what was erased stays so", async () => {
     const { keyring, checkpointer } = await place();
     await checkpointer.save(AgentState.create().withMessage(about("ada", "before")), "old");
     await destroy(keyring, "ada");

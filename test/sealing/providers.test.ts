@@ -100,7 +100,7 @@ test("what cannot be done with a key file is a StateError that names it", async 
   });
 });
 
-test("there is no new Keyring(), and whoever tries it is told what there is", async () => {
+test("new Keyring() throws and names the function that makes one", async () => {
   const Plain = Keyring as unknown as new (options?: unknown) => Keyring;
   expect(() => new Plain()).toThrow(/Keyring\.open/);
   expect(() => new Plain({ store: new InMemoryStore() })).toThrow(/Keyring\.open/);

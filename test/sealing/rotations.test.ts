@@ -95,8 +95,8 @@ describe("rotations by several processes at once", () => {
   });
 });
 
-describe("a rotation that removes the master key beneath whoever reads", () => {
-  test("whose keys there are is told of everybody, and a key is destroyed or held by its person's name", async () => {
+describe("a rotation that removes the master key beside readers", () => {
+  test("every person with a key is listed, and a key is destroyed or held by its person's name", async () => {
     const store = new InterruptedStore();
     const { keyring, options } = await sampleKeyring({ store });
     await keyring.personKeys("", PEOPLE);
@@ -185,7 +185,7 @@ describe("one damaged key", () => {
     expect([ada?.id, cem?.id]).toEqual([expect.stringContaining(".1."), expect.stringContaining(".1.")]);
   });
 
-  test("is named to whoever asks for it, and everybody else's key is found", async () => {
+  test("is named when its key is asked for, and every other key is found", async () => {
     const { keyring, token } = await withDamage();
     await expect(keyring.personKeys("", ["bob"])).rejects.toMatchObject({
       code: "CORRUPT",

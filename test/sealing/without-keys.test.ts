@@ -41,7 +41,7 @@ describe("a sealed store that is opened without keys", () => {
     expect(await sealed.get(["facts"], "a")).toEqual({ colour: "zebra" });
   });
 
-  test("takes no item in plain where everything is sealed, and everything that is nobody's business beside it", async () => {
+  test("takes no item in plain where everything is sealed, and everything about no person beside it", async () => {
     const { sealed, plain } = await place();
     await sealed.put(["facts", "one"], "a", { colour: "zebra" });
     await expect(plain().put(["facts", "two"], "b", 1)).rejects.toMatchObject(REFUSED);
@@ -57,7 +57,7 @@ describe("a sealed store that is opened without keys", () => {
     expect(await sealed.list(["facts"], { recursive: true })).toHaveLength(1);
   });
 
-  test("one item that was sealed by mistake stops nobody who goes on in plain", async () => {
+  test("one item that was sealed by mistake stops no reader of the plain ones", async () => {
     const { sealed, plain } = await place();
     await plain().put(["facts"], "b", 1);
     await sealed.put(["facts"], "a", 1);
@@ -96,7 +96,7 @@ describe("a sealed store that is opened without keys", () => {
     expect(scans).toBe(16);
   });
 
-  test("whoever may write and not read writes", async () => {
+  test("an instance that may write and not read writes", async () => {
     const { below, plain } = await place();
     below.scan = () => Promise.reject(new Error("not allowed"));
     await plain().put(["facts"], "a", 1);

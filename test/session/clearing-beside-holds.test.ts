@@ -30,7 +30,7 @@ async function filled(count: number): Promise<{ store: WatchedStore; data: Perso
   return { store, data };
 }
 
-test("clearing a namespace beside a hold on somebody else looks at each item once, however many there are", async () => {
+test("clearing a namespace beside a hold on another person looks at each item once, however many there are", async () => {
   const { store, data } = await filled(3000);
   await data.placeHold({ subject: "ann", ...ask });
   expect(await store.clearNamespace(FACTS)).toBe(3000);

@@ -117,7 +117,7 @@ test("what another person's call said stays where one of the two is erased, and 
   expect(left?.overlay).toMatchObject({ summary: ERASED, standing: [ERASED] });
 });
 
-test("what may quote somebody under a legal hold stays as long as the hold", async () => {
+test("what may quote a person under a legal hold stays as long as the hold", async () => {
   const checkpointer = new MemoryCheckpointer();
   const state = AgentState.create()
     .withMessage(userMessage("I am Ann", about("ann")))
@@ -186,7 +186,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test("metadata of items are exported with them, and what in them is about a person goes from items about nobody", async () => {
+test("metadata of items is exported with them, and what in it is about a person goes from items about no person", async () => {
   const store = new InMemoryStore();
   await store.put(["notes"], "whole", "Ann's", { metadata: { subject: "ann", source: "a letter" } });
   await store.put(["notes"], "part", "of nobody", { metadata: { of: attributed("ann", "Ann's part"), kind: "note" } });

@@ -60,7 +60,7 @@ describe("whom something is about", () => {
     expect((await checkpointer.load("t"))?.metadata["friend"]).toEqual(ofNobody(ERASED));
   });
 
-  test("a session goes with its user, but for what is about nobody; its checkpoints are still listed", async () => {
+  test("a session goes with its user, but for what is about no person; its checkpoints are still listed", async () => {
     const backend = new MemoryCheckpointer();
     const session = new AgentSession({ sessionId: "s", userId: "ann", backend });
     session.setWorking("subtask", ofNobody("report"));
@@ -159,7 +159,7 @@ describe("bad input", () => {
     expect(faultInReceipts(receipts, data.publicKey)).toBeUndefined();
   });
 
-  test("an export holds everything once, without loss; of nobody it is one line that describes it", async () => {
+  test("an export holds everything once, without loss; of an unknown person it is one line that describes it", async () => {
     const [checkpointer, store] = [new MemoryCheckpointer(), new InMemoryStore()];
     let state = AgentState.create().withMessage(userMessage("Ann here", about("ann")));
     for (let step = 0; step < 3; step++) {
@@ -200,7 +200,7 @@ describe("bad input", () => {
   });
 });
 
-describe("somebody else is at work", () => {
+describe("beside other writers", () => {
   test("a state that was loaded before the erasure is not saved any more, however it is saved", async () => {
     const checkpointer = new MemoryCheckpointer();
     const state = AgentState.create().withMessage(userMessage("Ann here", about("ann")));
@@ -217,7 +217,7 @@ describe("somebody else is at work", () => {
     if (again !== undefined) await checkpointer.save(again.withMessage(userMessage("more")), "t");
   });
 
-  test("a run that is under way ends with CONFLICT, brings nothing back, and can be gone on with", async () => {
+  test("a run that is under way ends with CONFLICT, brings nothing back, and can be resumed", async () => {
     const checkpointer = new MemoryCheckpointer();
     const data = dataOn({ checkpointers: [checkpointer] });
     const meanwhile = tool({ name: "wait", effect: "pure", execute: () => data.eraseUser("ann").then(() => "waited") });

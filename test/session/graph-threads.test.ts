@@ -123,7 +123,7 @@ describe.each(BACKENDS)("a graph's thread on %s", (_, open) => {
     await checkpointer.close();
   });
 
-  test("a run with a subject makes the thread about that person: all of it goes but what is about others or nobody", async () => {
+  test("a run with a subject makes the thread about that person: all of it goes but what is about others or about no person", async () => {
     const checkpointer = await open();
     const paused = new StateGraph(
       Annotation.Root({ ...MessagesAnnotation.spec, plan: Annotation<unknown>(), born: Annotation<Date>() }),
@@ -172,7 +172,7 @@ describe("what a graph's thread shares", () => {
   };
   const LONG = ["one and the same text, which is long enough", "to be kept once for all the lists that have it"];
 
-  test("a list that somebody else's value has, too, stays theirs", async () => {
+  test("a list that another person's value has, too, stays theirs", async () => {
     const checkpointer = new MemoryCheckpointer();
     await put(checkpointer, "t", { ann: attributed("ann", { list: LONG }), bob: attributed("bob", { list: LONG }) });
     await dataOn(checkpointer).eraseUser("ann");

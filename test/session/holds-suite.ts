@@ -91,7 +91,7 @@ export function holds(create: () => Promise<Backends>): void {
     await backends.dispose();
   });
 
-  test("a hold on somebody else keeps what is about both, and the receipt says so; lifted, the rest is erased", async () => {
+  test("a hold on another person keeps what is about both, and the receipt says so; lifted, the rest is erased", async () => {
     const backends = await create();
     const { checkpointer, store } = backends;
     const data = await filled(backends);

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 describe.each(DISK_BACKENDS)("on %s", (backend) => {
   // Every step, and servers too: test/campaigns/erasing-killed.test.ts.
-  test("an erasure that is killed at any step is finished by whoever opens the backends next", async () => {
+  test("an erasure that is killed at any step is finished by the next process that opens the backends", async () => {
     const source = await mkdtemp(join(folder, "filled-"));
     await fillPlace(diskUrls(backend, source));
     const place = async (moment: number) => {

@@ -103,7 +103,7 @@ describe("a ledger that went back in time is noticed by what the backends rememb
   });
 });
 
-test("a backend that is older than the ledger is erased again, and whoever opens it is told", async () => {
+test("a backend that is older than the ledger is erased again, and the process that opens it is told", async () => {
   const { ledger, dataWith, store } = await setUp();
   const backup = await copyOf(store);
   await dataWith(ledger).eraseUser("ann");

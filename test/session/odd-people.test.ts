@@ -13,7 +13,7 @@ import { KEY } from "./people.ts";
 const PEOPLE = ["ada\ud83d", "ada\ud83e", "ada\ufffd", "a".repeat(5000), "__proto__", "é", "e\u0301", " "];
 
 test.each([["plain"], ["sealed"]])(
-  "whoever can be named as a subject can be looked for and erased, and nobody else with them (%s)",
+  "every subject that can be named can be found and erased, and no other with it (%s)",
   async (how) => {
     const { keyring } = await sampleKeyring({ cacheMs: 0 });
     const options = how === "sealed" ? { sealing: new Sealing({ keyring }) } : {};
@@ -36,7 +36,7 @@ test.each([["plain"], ["sealed"]])(
 );
 
 test.each([["plain"], ["sealed"]])(
-  "whoever can be named as a subject can be held, and erased once that is lifted (%s)",
+  "every subject that can be named can be held, and erased once the hold is lifted (%s)",
   async (how) => {
     const { keyring } = await sampleKeyring({ cacheMs: 0 });
     const sealing = how === "sealed" ? { sealing: new Sealing({ keyring }) } : {};

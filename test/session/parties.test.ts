@@ -38,7 +38,7 @@ const dataWith = (party: ErasureParty, store: InMemoryStore, ledger: InMemorySto
     open: async () => ({ checkpointers: [], stores: [store], others: [party], ledger }),
   });
 
-test("whoever else has a part in an erasure comes after the backends, is in the receipt, and in no export", async () => {
+test("other parties to an erasure come after the backends, are in the receipt, and in no export", async () => {
   const [store, ledger] = [new InMemoryStore(), new InMemoryStore()];
   const keys = new Map([
     ["ann", { createdAt: 1 }],

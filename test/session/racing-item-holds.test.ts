@@ -91,7 +91,7 @@ function racingItemHolds(create: () => Promise<{ readonly open: () => Promise<Ba
     });
   }
 
-  test("a hold on somebody else that is placed meanwhile keeps nothing of the person, and what is about nobody goes", async () => {
+  test("a hold on another person that is placed meanwhile keeps nothing of the person, and what is about no person goes", async () => {
     const { open } = await create();
     const [worker, other] = [await open(), await open()];
     await fill(other);

@@ -76,7 +76,7 @@ function racingKeyHolds(create: () => Promise<{ readonly open: () => Promise<Bas
     }
   };
 
-  test("a person's key stays when a hold on them is placed by somebody else right before it is destroyed", async () => {
+  test("a person's key stays when another process places a hold on them right before it is destroyed", async () => {
     const [worker, other] = await processes();
     await fill(other);
     // Saved after the erasure came to the threads: only the key would take it away.
@@ -98,7 +98,7 @@ function racingKeyHolds(create: () => Promise<{ readonly open: () => Promise<Bas
     await close([worker, other]);
   });
 
-  test("a hold on somebody else that is placed meanwhile does not keep the key", async () => {
+  test("a hold on another person that is placed meanwhile does not keep the key", async () => {
     const [worker, other] = await processes();
     await fill(other);
     const counted = beforeDestruction(worker.keys, () => other.data.placeHold({ subject: "bob", ...ask }));

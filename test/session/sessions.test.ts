@@ -63,7 +63,7 @@ describe.each(storages)("a session on %s", (_, freshUrl) => {
     await session.close();
   });
 
-  test("two processes in one session both keep their checkpoints, whoever is faster", async () => {
+  test("two processes in one session both keep their checkpoints, whichever is faster", async () => {
     const backend = freshUrl();
     const sessions = [1, 2].map(() => new AgentSession({ sessionId: "s1", backend }));
     await Promise.all(

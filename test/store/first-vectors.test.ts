@@ -50,7 +50,7 @@ test("instances whose first vectors have one length put them at the same time, a
   expect(left).toEqual([]);
 });
 
-test("a claim that somebody left behind keeps nobody from putting the first vectors", async () => {
+test("a claim that a dead process left behind does not block the first vectors", async () => {
   const driver = new MemoryStoreDriver();
   const store = new Store(driver);
   await store.put(["holdfast:vectors"], "first", {});

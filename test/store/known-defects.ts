@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Store } from "../../src/store/store.ts";
 import { failureOf } from "../failure-of.ts";
 
-/** Registers what other stores are known to get wrong, each under the number of the finding. */
+/** What other stores are known to get wrong. */
 export function testKnownDefects(name: string, open: () => Promise<Store>): void {
   const proves = (statement: string, run: (store: Store) => Promise<void>): void => {
     test(`${statement} (${name})`, async () => {
@@ -18,7 +18,7 @@ export function testKnownDefects(name: string, open: () => Promise<Store>): void
   const keys = (items: readonly { readonly key: string }[]): readonly string[] =>
     items.map(({ key }) => key).toSorted();
 
-  proves("Locus 23: namespaces and keys that join to the same text are different items", async (store) => {
+  proves("namespaces and keys that join to the same text are different items", async (store) => {
     await store.put(["users", "alice"], "k", 1);
     await store.put(["users/alice"], "k", 2);
     await store.put(["a"], "b:c", 3);
@@ -29,7 +29,7 @@ export function testKnownDefects(name: string, open: () => Promise<Store>): void
     expect(await store.get(["a:b"], "c")).toBe(4);
   });
 
-  proves("Locus 41: values are copies, null is one, empty namespaces go, clearing may be recursive", async (store) => {
+  proves("values are copies, null is one, empty namespaces go, clearing may be recursive", async (store) => {
     const value = { list: [1] };
     await store.put(["a"], "k", value);
     value.list.push(2);
@@ -43,7 +43,7 @@ export function testKnownDefects(name: string, open: () => Promise<Store>): void
     expect(await store.listNamespaces()).toEqual([]);
   });
 
-  proves("Locus 41: a version is there to be compared, and an item can end", async (store) => {
+  proves("a version is there to be compared, and an item can end", async (store) => {
     const { version } = await store.put(["a"], "k", 1, { ttlSeconds: 3600 });
     const { version: actual } = await store.put(["a"], "k", 2, { expectedVersion: version });
     expect(await failureOf(() => store.put(["a"], "k", 3, { expectedVersion: version }))).toMatchObject({

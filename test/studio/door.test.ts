@@ -170,7 +170,7 @@ test("without --write every route that writes is refused, and with it every rout
   expect(await allTails()).toBe(before);
 });
 
-test("every route that looks answers the page, within 256 kB, and nobody may keep or frame the answer", async () => {
+test("every route that reads answers the page, within 256 kB, and its answer may be neither cached nor framed", async () => {
   const optional: readonly RouteName[] = ["bytes", "item", "items", "namespaces", "neighbours", "inventory", "graph"];
   for (const name of NAMES.filter((each) => ROUTES[each].access === "read")) {
     const { status, headers, text } = await ask(looking, name);

@@ -79,7 +79,7 @@ describeWithChromium("the dialogs of Studio", (open) => {
     expect(asked?.answer?.value).toEqual({ decision: "edit", arguments: { service: "checkout", to: "1.41.1" } });
   });
 
-  test("a call in doubt is said not to have happened, and the tool may be run again by nobody but the model", async () => {
+  test("a call in doubt is said not to have happened, and only the model may run the tool again", async () => {
     const page = await openAt("#/t/billing-7/ledger", ".doubts");
     await page.getByRole("button", { name: "Say how it ended" }).click();
     await page.getByRole("radio", { name: "It did not happen" }).check();

@@ -79,7 +79,7 @@ test("what a tool's output talks it into is refused: the user never said it", as
   expect([...(await shelf.list()), ...(await shelf.pending())]).toEqual([]);
 });
 
-test("a credential waits until somebody has approved it", async () => {
+test("a credential waits for approval", async () => {
   const { ask, shelf } = setUp();
   const input = { ...home, attribute: "door code", value: "the password is 1234", quote: "the password is 1234" };
   const result = await ask(calling({ toolName: "remember", input }), "For the door, the password is 1234.");

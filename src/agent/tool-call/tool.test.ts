@@ -18,7 +18,7 @@ test.each(["", "two words", "dots.are.not", "ümlaut", "x".repeat(65), 5])("%j i
   expect(() => tool({ name: name as string, execute: nothing })).toThrow(TypeError);
 });
 
-test("an effect that nobody knows is refused", () => {
+test("an unknown effect is refused", () => {
   expect(() => tool({ name: "a", effect: "sometimes" as "pure", execute: nothing })).toThrow(
     /pure, idempotent, atMostOnce/,
   );

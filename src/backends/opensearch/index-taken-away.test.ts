@@ -71,7 +71,7 @@ await describeWithService("opensearch", (url) => {
       expect((await send("GET", indexName)).status).toBe(404);
     });
 
-    test.each(["empty", "with a document of somebody else's"])(
+    test.each(["empty", "with a document of another owner"])(
       "and made anew without its mapping, %s, is INCOMPATIBLE and never no thread",
       async (contents) => {
         const { checkpointer, state } = await saved(how);

@@ -69,7 +69,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("a thread whose row another transaction holds makes nobody of its group wait", async () => {
+  test("a thread whose row another transaction holds delays no other of its batch", async () => {
     const { log, tables, close } = await opened();
     const other = new Pool({ connectionString: url, max: 1 });
     const holder = await other.connect();

@@ -74,7 +74,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("a thread whose row another transaction holds makes nobody wait whose thread is edited or removed with it", async () => {
+  test("a thread whose row another transaction holds delays no other that is edited or removed with it", async () => {
     for (const act of ["edit", "remove"]) {
       const { log, tables, close } = await opened();
       const letGo = await holding(tables, "thread 9");

@@ -46,7 +46,7 @@ await describeWithService("postgres", (url) => {
     expect(kept).toHaveLength(2);
   });
 
-  test("a session that somebody has cleared is found out, and the save is made once", async () => {
+  test("a session that another client has cleared is noticed, and the save is made once", async () => {
     const { pool, checkpointer } = withOneConnection();
     let state = await saves(checkpointer, AgentState.create(), 3);
     await pool.query("DISCARD ALL");
@@ -111,7 +111,7 @@ await describeWithService("postgres", (url) => {
     }
   });
 
-  test("a connection of somebody else's never keeps a limit, and every statement has one", async () => {
+  test("a connection of another owner never keeps a limit, and every statement has one", async () => {
     const { limit, ofSession } = limited({ isOurs: false });
     for (const asking of [{}, KEPT, KEPT, {}, KEPT]) {
       expect(await limit(asking)).toBe("20s");
@@ -143,7 +143,7 @@ await describeWithService("postgres", (url) => {
     }
   });
 
-  test("a session of ours that somebody has cleared is under a limit again, statement by statement", async () => {
+  test("a session of ours that another client has cleared is under a limit again, statement by statement", async () => {
     const { pool, limit, ofSession } = limited({ isOurs: true });
     for (let time = 0; time < 3; time++) await limit(KEPT);
     await pool.query("DISCARD ALL");

@@ -31,22 +31,25 @@ await describeWithService("redis", (url) => {
     return { prefix, store };
   }
 
-  test.each([0, 5, 60])("an item of which %i bytes are left is named, and is nobody else's failure", async (bytes) => {
-    const { prefix, store } = await withDamage(bytes);
-    for (const filter of [undefined, { n: 1 }, { n: { $ne: 2 } }]) {
-      const given = filter && { filter };
-      for (const page of [await store.list(NS, given), await store.search(NS, { query: "zebra", ...given })]) {
-        expect(page.map(({ key }) => key).sort()).toEqual(["good", "other"]);
-        expect(page.warnings).toMatchObject([{ code: "CORRUPT", message: expect.stringContaining('"bad"') }]);
+  test.each([0, 5, 60])(
+    "an item of which %i bytes are left is named, and no other item fails with it",
+    async (bytes) => {
+      const { prefix, store } = await withDamage(bytes);
+      for (const filter of [undefined, { n: 1 }, { n: { $ne: 2 } }]) {
+        const given = filter && { filter };
+        for (const page of [await store.list(NS, given), await store.search(NS, { query: "zebra", ...given })]) {
+          expect(page.map(({ key }) => key).sort()).toEqual(["good", "other"]);
+          expect(page.warnings).toMatchObject([{ code: "CORRUPT", message: expect.stringContaining('"bad"') }]);
+        }
+        const near = await store.searchByEmbedding(NS, { query: [1, 0], ...given });
+        expect(near.map(({ key }) => key).sort()).toEqual(["good", "other"]);
       }
-      const near = await store.searchByEmbedding(NS, { query: [1, 0], ...given });
-      expect(near.map(({ key }) => key).sort()).toEqual(["good", "other"]);
-    }
-    expect(await failureOf(() => store.get(NS, "bad"))).toMatchObject({ code: "CORRUPT" });
-    expect(await store.listNamespaces()).toEqual([NS]);
-    await store.close();
-    await clearPrefix(admin, prefix);
-  });
+      expect(await failureOf(() => store.get(NS, "bad"))).toMatchObject({ code: "CORRUPT" });
+      expect(await store.listNamespaces()).toEqual([NS]);
+      await store.close();
+      await clearPrefix(admin, prefix);
+    },
+  );
 
   test("what is damaged can be replaced, deleted and cleared, and is not taken for absent", async () => {
     const { prefix, store } = await withDamage(0);

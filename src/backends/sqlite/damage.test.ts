@@ -110,7 +110,7 @@ describe("a flipped bit is found and named", () => {
     expect(await checkpointer.listCheckpoints("t")).toHaveLength(5);
   });
 
-  test("a checkpoint whose id was damaged is CORRUPT for whoever asks for it, and not missing", async () => {
+  test("a checkpoint whose id was damaged is CORRUPT when it is loaded by that id, and not missing", async () => {
     const state = await checkpointer.load("t");
     const checkpointId = await checkpointer.save(state!.withMessage(userMessage("more")), "t");
     expect((await checkpointer.load("t", { checkpointId }))?.messages).toHaveLength(6);

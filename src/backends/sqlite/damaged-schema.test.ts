@@ -54,7 +54,7 @@ test("a flipped bit in the text of a table, an index, a view or a trigger is COR
   expect(flips).toBeGreaterThan(20);
 });
 
-test("an index that was dropped by hand is CORRUPT, and objects of others are nobody's damage", async () => {
+test("an index that was dropped by hand is CORRUPT, and tables of other owners are no damage", async () => {
   const path = join(folder, "dropped.db");
   {
     await using checkpointer = sqliteCheckpointer({ path });

@@ -74,7 +74,7 @@ describe("an append behind a row that the process has seen before", () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  test("finds the thread by the metadata that it has now, whoever changed it, and also after a mark or a return", async () => {
+  test("finds the thread by the metadata that it has now, also when another process changed it, and after a mark or a return", async () => {
     const [one, other] = twoLogs();
     const tag = (log: SqliteLog, seq: number, value: number | undefined): Promise<unknown> =>
       log.append("t", requestFor(recordAt(seq, { metadata: value === undefined ? undefined : `{"of":${value}}` })));

@@ -51,7 +51,7 @@ test("a handed-in connection stays open, and its own settings decide how durable
   expect(sqliteCheckpointer({ path: ":memory:" }).capabilities.durability).toBe("memory");
 });
 
-test("a save that had to go behind somebody else's record is found by its id, in its thread and in a copy", async () => {
+test("a save that was retried behind another writer's record is found by its id, in its thread and in a copy", async () => {
   const path = freshPath();
   await using one = sqliteCheckpointer({ path });
   await using other = sqliteCheckpointer({ path });

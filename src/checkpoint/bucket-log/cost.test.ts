@@ -80,7 +80,7 @@ describe("what a thread on an object store costs", () => {
     expect(gets).toBeLessThanOrEqual(2);
   });
 
-  test("whoever knows most of a long thread is sent only the pages that hold something newer", async () => {
+  test("a reader that knows most of a long thread is sent only the pages that hold something newer", async () => {
     const bucket = await grown(1501);
     const whole = await coldly(bucket, (log) => log.readTail("t"));
     for (const [count, most] of [

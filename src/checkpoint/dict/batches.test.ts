@@ -128,7 +128,7 @@ describe.each(Object.entries(ACTS))("while %s sleeps at any call", (_, slow) => 
   );
 });
 
-test("whoever knows most of a thread, or wants its newest records, is not sent the older ones", async () => {
+test("a reader that knows most of a thread, or wants its newest records, is not sent the older ones", async () => {
   const cells = await grown(70);
   const asked: string[] = [];
   const log = open(

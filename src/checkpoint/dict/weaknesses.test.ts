@@ -6,7 +6,7 @@ import { AgentState } from "../../state/agent-state.ts";
 import { textOf, userMessage } from "../../state/message.ts";
 import { StorageBackendAdapter } from "./adapter.ts";
 
-/** What went wrong in the adapter that the seeds describe, by the number of research/locus.md. */
+/** What goes wrong in an adapter like the one of the first documents. */
 describe("weaknesses of the ancestor's adapter", () => {
   test("the storage is called as save(key, data), and load's object is turned into a state", async () => {
     const storage = new MapStorage();

@@ -76,7 +76,7 @@ test("a limit is a whole number from 0 to 10000, and says so", async () => {
   }
 });
 
-test("a cursor of somebody else's is refused", async () => {
+test("a cursor of another list is refused", async () => {
   const checkpointer = new Checkpointer(new MemoryLog());
   for (const cursor of ["", "0", "-1", "1e3", "x", "1 ", "__proto__"]) {
     expect(await failureOf(() => checkpointer.listCheckpoints("t", { cursor }))).toMatchObject({

@@ -7,7 +7,7 @@ import { contextOf } from "../context.ts";
 const saying = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
 describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
-  test("a copy of a thread that somebody holds belongs to nobody and can be written", async () => {
+  test("a copy of a leased thread has no holder and can be written", async () => {
     const storage = await create();
     const checkpointer = storage.open();
     await checkpointer.save(saying("mine"), "held");

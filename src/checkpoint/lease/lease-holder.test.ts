@@ -36,7 +36,7 @@ test.runIf(isLinux)("another process that got the number of a dead one is not ta
   expect(isGone(`${machine}/${process.ppid}/1/0`, "any")).toBe(true);
 });
 
-test("of another machine, another container and another worker nobody can tell", async () => {
+test("a holder on another machine, in another container or in another worker is not taken for dead", async () => {
   expect(isGone(`000000000000/${pid}/${start}/${worker}`, "any")).toBe(false);
   expect(isGone("no mark at all", "any")).toBe(false);
   expect(isGone(`${machine}/not a number/1/0`, "any")).toBe(false);

@@ -58,7 +58,7 @@ describe("a holder that was stopped past its time", () => {
     await slow.letGo();
   });
 
-  test("is refused after somebody wrote without a lease when it had run out", async () => {
+  test("is refused after another writer saved without a lease when it had run out", async () => {
     await checkpointer.save(said("before"), "t");
     const slow = await held("slow", 1_000);
     const loaded = (await checkpointer.load("t"))!;
@@ -71,7 +71,7 @@ describe("a holder that was stopped past its time", () => {
     expect(await texts()).toEqual(["before", "other"]);
   });
 
-  test("may go on when nobody took over: nothing was lost", async () => {
+  test("may go on where no other writer took over: nothing was lost", async () => {
     await checkpointer.save(said("before"), "t");
     const slow = await held("slow", 1_000);
     const loaded = (await checkpointer.load("t"))!;

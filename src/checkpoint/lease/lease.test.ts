@@ -43,7 +43,7 @@ describe("while a lease is held", () => {
     expect(await texts()).toEqual(["first"]);
   });
 
-  test("nobody else may write, and is told who holds it and until when", async () => {
+  test("other writers are refused, and are told who holds it and until when", async () => {
     const state = said("before");
     await checkpointer.save(state, "t");
     const holder = await held("worker-1", 60_000);
@@ -57,7 +57,7 @@ describe("while a lease is held", () => {
     expect(await texts()).toEqual(["before", "after"]);
   });
 
-  test("nobody else may take it", async () => {
+  test("no other holder may take it", async () => {
     const holder = await held("worker-1", 60_000);
     const failure = await failureOf(() => checkpointer.withLease("t", async () => undefined, { owner: "worker-2" }));
     expect(failure.message).toContain('it is leased to "worker-1" until 2026-01-01T00:01:00.000Z');

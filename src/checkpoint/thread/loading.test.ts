@@ -54,7 +54,7 @@ describe("a thread that this process knows", () => {
     expect(wordsOf(await cold(log).load("t"))).toEqual(["one", "a"]);
   });
 
-  test("is gone when somebody deleted it, and another one when it was made again", async () => {
+  test("is gone when another process deleted it, and another one when it was made again", async () => {
     const log = new MemoryLog();
     const [ours, theirs] = [new Checkpointer(log), cold(log)];
     await ours.save(said("old"), "t");

@@ -7,14 +7,14 @@ afterEach(() => vi.restoreAllMocks());
 
 const newRaces = (): LostRaces => new LostRaces(new CheckpointContext(new MemoryLog(), {}), "vacuum", "busy");
 
-test("whoever loses every race against other writers is told after a thousand of them", () => {
+test("a save that loses every race against other writers is refused after a thousand of them", () => {
   vi.spyOn(performance, "now").mockReturnValue(0);
   const races = newRaces();
   for (let lost = 1; lost < 1000; lost++) races.lost();
   expect(() => races.lost()).toThrow(/vacuum of thread "busy" came too late every time/);
 });
 
-test("on a storage that is slow, whoever loses every race is told five seconds after the first", () => {
+test("on a slow storage, a save that loses every race is refused five seconds after the first", () => {
   const clock = vi.spyOn(performance, "now").mockReturnValue(0);
   const races = newRaces();
   clock.mockReturnValue(60_000);

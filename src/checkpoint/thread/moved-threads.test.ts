@@ -14,7 +14,7 @@ const tailOf = async (checkpointer: Checkpointer): Promise<ThreadTail> =>
   (await context(checkpointer).log.tail("t")) as ThreadTail;
 
 describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
-  test("a thread that was moved takes no save and no lease any more, whoever tries, and says where it is", async () => {
+  test("a thread that was moved takes no save and no lease from any process, and says where it is", async () => {
     const storage = await create();
     const [writer, other] = [storage.open(), storage.open()];
     const state = AgentState.create().withMessage(userMessage("hello"));

@@ -53,7 +53,7 @@ describe.each([
     },
   );
 
-  test("says the same to whoever saves that state once more, also where the storage was away when it looked", async () => {
+  test("says the same when that state is saved once more, also where the storage was away when it looked", async () => {
     const log = new InterruptedLog();
     const { save } = await begun(log, "after", async () => {
       await log.othersAdd(4);

@@ -56,7 +56,7 @@ describe("two stores that hold threads of one id", () => {
   });
 });
 
-describe("the making of a thread whose answer was lost, and which somebody deleted since", () => {
+describe("the making of a thread whose answer was lost, and which was deleted since", () => {
   const once = { retry: { attempts: 1 } };
 
   test("is not repeated where it was seen to be made", async () => {
@@ -75,7 +75,7 @@ describe("the making of a thread whose answer was lost, and which somebody delet
   });
 
   test.each(["before", "after"] as const)(
-    "is not repeated unasked where nobody could look (lost %s the effect)",
+    "is not repeated unasked where the storage could not be read (lost %s the effect)",
     async (when) => {
       let unreachable = true;
       const inner = new MemoryLog();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isOwned, own } from "./doorway.ts";
 
-test("the mark of an owned value is seen by nobody: not by keys, spreads, JSON, comparison or a clone", () => {
+test("the mark of an owned value shows in no keys, spread, JSON, comparison or clone", () => {
   const value = own({ a: [1] });
   expect(isOwned(value)).toBe(true);
   expect(Reflect.ownKeys(value)).toEqual(["a"]);

@@ -56,7 +56,7 @@ export const argumentCases: readonly CheckpointerCase[] = checkpointerCasesOf("a
     },
   },
   {
-    name: "a cursor that another method or nobody made is INVALID_ARGUMENT",
+    name: "a cursor that another method made, or that was made up, is INVALID_ARGUMENT",
     needs: ["listThreads"],
     run: async ({ subject }) => {
       for (const threadId of ["a", "b", "c"]) await growThread(subject, threadId, 2);

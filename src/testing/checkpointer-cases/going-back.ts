@@ -106,7 +106,7 @@ export const goingBackCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
-    name: "where nobody wrote since, a save behind a lost checkpoint is refused, and the thread goes on from the older head",
+    name: "where no other wrote since, a save behind a lost checkpoint is refused, and the thread goes on from the older head",
     needs: NEEDS,
     run: async (fixture) => {
       const back = await goBack(fixture, { kept: 2, lost: 3, written: 0 });
@@ -138,7 +138,7 @@ export const goingBackCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
-    name: "a long thread that others wrote to since is read as it is, by whoever knew what was lost",
+    name: "a long thread that others wrote to since is read as it is, also by a reader that knew what was lost",
     needs: NEEDS,
     run: async (fixture) => {
       const back = await goBack(fixture, { kept: 20, lost: 30, written: 40 });

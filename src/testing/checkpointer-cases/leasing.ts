@@ -123,7 +123,7 @@ export const leasingCases: readonly CheckpointerCase[] = checkpointerCasesOf("le
     },
   },
   {
-    name: "a lease that ran out stops nobody, and a save without one fences its holder off",
+    name: "a lease that ran out stops no writer, and a save without one fences its holder off",
     needs: ["lease", "clock"],
     run: async (fixture) => {
       const { subject } = fixture;

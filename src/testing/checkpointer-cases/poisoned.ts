@@ -119,7 +119,7 @@ export const poisonedCases: readonly CheckpointerCase[] = checkpointerCasesOf("p
     },
   },
   {
-    name: "whoever loads a thread whose newest record cannot be read is told, and nothing older is passed off as it",
+    name: "a thread whose newest record cannot be read fails to load, and nothing older is passed off as it",
     needs: ["log", "history"],
     run: async ({ subject }) => {
       if (!(await poisoned(subject, { body: Buffer.from("not what was written") }))) return;
@@ -128,7 +128,7 @@ export const poisonedCases: readonly CheckpointerCase[] = checkpointerCasesOf("p
     },
   },
   {
-    name: "eight megabytes of letters in one message keep nobody from being found",
+    name: "eight megabytes of letters in one message keep no other thread from being found",
     needs: ["search"],
     run: async ({ subject }) => {
       if (subject.capabilities.limits.maxRecordBytes < 10_000_000) return;

@@ -149,7 +149,7 @@ export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
-    name: "a vacuum and a deletion end while somebody saves all the time",
+    name: "a vacuum and a deletion end beside a writer that never stops",
     needs: ["vacuum", "history", "conditionalSave"],
     run: async ({ subject }) => {
       const { state, ids } = await growThread(subject, "t", 30);

@@ -68,7 +68,7 @@ export const goingBackCases: readonly SaverCase[] = saverCasesOf("going back in 
     },
   },
   {
-    name: "where nobody put since, a saver that knows what was lost goes on from the older newest",
+    name: "where no other put since, a saver that knows what was lost goes on from the older newest",
     needs: ["reopen", "log"],
     run: async (fixture) => {
       const back = await goBack(fixture, false);

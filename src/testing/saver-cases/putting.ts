@@ -114,7 +114,7 @@ export const puttingCases: readonly SaverCase[] = saverCasesOf("putting", [
     },
   },
   {
-    name: "what the caller changes after put returned is not stored, and what get returned is nobody else's",
+    name: "what the caller changes after put returned is not stored, and what get returned is the caller's own",
     run: async ({ subject }) => {
       const data = { values: { list: [{ text: "as it was when it was put, at some length" }] } };
       await subject.put({ threadId: "t", checkpointId: "c1", checkpointData: data });

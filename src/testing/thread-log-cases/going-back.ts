@@ -123,7 +123,7 @@ export const goingBackCases: readonly ThreadLogCase[] = threadLogCasesOf("going 
     },
   },
   {
-    name: "where nobody wrote since, the older tail is told and the thread goes on from it",
+    name: "where no other wrote since, the older tail is reported and the thread goes on from it",
     needs: NEEDS,
     run: async (fixture) => {
       const { stale, other, now } = await putBack(fixture, { kept: 2, lost: 3, written: 0 });

@@ -7,7 +7,7 @@ const seqs = (chain: LogChain | undefined): readonly number[] | undefined => cha
 
 export const partialReadingCases: readonly ThreadLogCase[] = threadLogCasesOf("reading a part", [
   {
-    name: "whoever knows a place in the thread is given only what is newer",
+    name: "a reader that names a place in the thread is given only what is newer",
     run: async ({ subject }) => {
       await grow(subject, "t", 4);
       const newerThan = placeAt(2);
@@ -24,7 +24,7 @@ export const partialReadingCases: readonly ThreadLogCase[] = threadLogCasesOf("r
     },
   },
   {
-    name: "a place that is not in the thread any more is known to nobody: the whole chain is given",
+    name: "a place that is not in the thread any more gives the whole chain",
     run: async ({ subject }) => {
       await grow(subject, "t", 3);
       const other = placeAt(2, "second");

@@ -50,6 +50,6 @@ export const optionFaults: readonly CheckpointerFault[] = [
           }
         }
       })(log, options),
-    caughtBy: ["a cursor that another method or nobody made is INVALID_ARGUMENT"],
+    caughtBy: ["a cursor that another method made, or that was made up, is INVALID_ARGUMENT"],
   },
 ];

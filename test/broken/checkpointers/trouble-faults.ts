@@ -53,7 +53,7 @@ export const troubleFaults: readonly CheckpointerFault[] = [
           return super.vacuum(given);
         }
       })(log, options),
-    caughtBy: ["a vacuum and a deletion end while somebody saves all the time"],
+    caughtBy: ["a vacuum and a deletion end beside a writer that never stops"],
   },
   {
     fault: "forks into a thread without an end",

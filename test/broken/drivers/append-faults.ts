@@ -125,7 +125,7 @@ export const appendFaults: readonly DriverFault[] = [
       })(inner),
     caughtBy: [
       "a reader that knows a lost record is given the whole chain, and one that knows a kept record what is newer",
-      "a place that is not in the thread any more is known to nobody: the whole chain is given",
+      "a place that is not in the thread any more gives the whole chain",
     ],
   },
   {

@@ -145,7 +145,7 @@ export const namingFaults: readonly DriverFault[] = [
           return super.readTail(threadId);
         }
       })(inner),
-    caughtBy: ["whoever knows a place in the thread is given only what is newer"],
+    caughtBy: ["a reader that names a place in the thread is given only what is newer"],
   },
   {
     fault: "goes by the position that a reader knows and not by its generation",
@@ -156,7 +156,7 @@ export const namingFaults: readonly DriverFault[] = [
           return super.readTail(threadId, newerThan && { newerThan: { ...newerThan, generation } });
         }
       })(inner),
-    caughtBy: ["a place that is not in the thread any more is known to nobody: the whole chain is given"],
+    caughtBy: ["a place that is not in the thread any more gives the whole chain"],
   },
   {
     fault: "reads only records that are checkpoints",

@@ -1,8 +1,4 @@
-/**
- * One test for each weakness found in Locus that concerns checkpointers, by its
- * number, on every backend that needs no service. The file is long because it
- * is one list.
- */
+/** What other checkpointers are known to get wrong, on every backend that needs no service. One list, so one long file. */
 import { readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
