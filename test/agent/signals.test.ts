@@ -4,6 +4,7 @@ import { tool } from "../../src/agent/tool-call/tool.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { agentOf } from "./agent-of.ts";
 import { gate } from "./gate.ts";
+import { MemoryStore } from "./stored-thread.ts";
 
 /** Runs something while many things are under way, and gives back what Node had to complain about. */
 async function warningsDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
@@ -56,4 +57,16 @@ test("many runs at once that share a signal of the caller's do not either", asyn
 test("many calls of one message do not either", async () => {
   const { signal } = new AbortController();
   expect(await warningsDuring(async () => crowd(30, 30).run("go", { signal }))).toEqual([]);
+});
+
+test("a run listens to no signal of the process, nor to its end: those are the program's", async () => {
+  const heard = (): readonly unknown[] =>
+    ["SIGINT", "SIGTERM", "SIGHUP", "beforeExit", "exit"].map((event) => process.listeners(event as "SIGINT"));
+  const before = heard();
+  const during: (readonly unknown[])[] = [];
+  const look = tool({ name: "look", execute: () => void during.push(heard()) });
+  const model = scriptedModel([{ toolCalls: [{ name: "look" }] }, "done"]);
+  const checkpointer = new MemoryStore().open();
+  await agentOf({ model, tools: [look], checkpointer }).run("go", { threadId: "t" });
+  expect(during).toEqual([before]);
 });

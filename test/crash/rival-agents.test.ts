@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repairHistory } from "../../src/agent/model-call/repair-history.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { openHeader } from "../../src/checkpoint/record/record.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { agentOf } from "../agent/agent-of.ts";
@@ -137,17 +136,14 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
     expect(state.toolExecutions.map(({ status }) => status)).toEqual(["unknown", "succeeded"]);
   });
 
-  test("one that is asked to end gives back what it holds, so that no other has to wait for its lease", async () => {
+  test("one that is ended by SIGTERM leaves its call as begun, and another process goes on at once", async () => {
     const [threadId, story] = ["asked to end", { kind: "atMostOnce", tools: 1, every: 1 } as const];
-    const first = start(threadId, story, PROMPT, "tool acted");
+    const first = start(threadId, story, PROMPT, "tool acted", 600_000);
     await first.hasSaid(1);
     first.signal("SIGTERM");
     expect(await first.ended()).toMatchObject({ signal: "SIGTERM" });
-    const log = store.open();
-    const lease = openHeader((await log.tail(threadId))!.entry).thread?.lease;
-    await log.close();
-    expect(lease).toMatchObject({ expiresAt: 0, epoch: 1 });
-    const { state } = await look(threadId);
-    expect(state.toolExecutions.map(({ status }) => status)).toEqual(["started"]);
+    expect((await look(threadId)).state.toolExecutions.map(({ status }) => status)).toEqual(["started"]);
+    expect(await ending(start(threadId, story, "", ""))).toBe("complete");
+    expect((await look(threadId)).state.toolExecutions[0]?.status).toBe("unknown");
   });
 });

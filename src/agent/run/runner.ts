@@ -25,7 +25,6 @@ import { LimitGuard } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
 import { nothingToResume, type Opening } from "./opening.ts";
-import { releaseAtExit } from "./release-at-exit.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { RunError } from "./run-error.ts";
 import { resultOf } from "./run-result.ts";
@@ -176,7 +175,6 @@ export class Runner<Output, Context> {
   ): Promise<RunResult<Output>> {
     const { session, parts, emit } = context;
     let ending: Ending;
-    const forget = place?.riding === undefined ? undefined : releaseAtExit(() => session.release());
     try {
       await parts.hooks.beforeRun?.({ state: session.state, threadId: options.threadId });
       const changed = changedTools(session.state, this.#tools);
@@ -196,7 +194,6 @@ export class Runner<Output, Context> {
     } catch (error) {
       throw await this.#failed(context, error, place);
     } finally {
-      forget?.();
       context.inbox.close();
     }
     place?.turn?.end();

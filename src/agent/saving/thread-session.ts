@@ -185,12 +185,6 @@ export class ThreadSession {
     else lost.addEventListener("abort", lose, { once: true });
   }
 
-  /** The process is about to end: the run gets no further, and gives back what it holds. */
-  async release(): Promise<void> {
-    this.#fail(new StateError("CLOSED", "the process is ending; another one can go on with the thread"));
-    await this.finish();
-  }
-
   async #write(): Promise<void> {
     clearTimeout(this.#renewal);
     const written = this.#events.beginWrite();
