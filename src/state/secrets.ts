@@ -88,31 +88,9 @@ export const refuseSecrets: Redactor = (text) => {
   );
 };
 
-/** Tags whose text nobody wrote: bytes and sealed values. */
-const OPAQUE: ReadonlySet<unknown> = new Set(["bytes", "buffer", "sealed", "number", "bigint", "date"]);
-
 /** One text, as the redactor leaves it. */
 export function redactText(text: string, redactor: Redactor): string {
   const clean = redactor(text);
   if (typeof clean !== "string") throw new TypeError("redact() returns the text as it is to be saved");
   return clean;
-}
-
-/** The JSON text with every string value passed through the redactor. Field names stay as they are. */
-export function redactJson(text: string, redactor: Redactor): string {
-  let isChanged = false;
-  const walk = (value: unknown): unknown => {
-    if (typeof value === "string") {
-      const clean = redactText(value, redactor);
-      isChanged ||= clean !== value;
-      return clean;
-    }
-    if (Array.isArray(value)) return value.map(walk);
-    if (typeof value !== "object" || value === null) return value;
-    const { $: tag } = value as { $?: unknown };
-    if (OPAQUE.has(tag)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, name === "$" ? each : walk(each)]));
-  };
-  const clean = walk(JSON.parse(text));
-  return isChanged ? JSON.stringify(clean) : text;
 }

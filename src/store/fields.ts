@@ -1,4 +1,4 @@
-import type { JsonValue } from "../state/values/codec.ts";
+import { type JsonObject, type JsonValue, membersOf, tagOf } from "../state/values/tags.ts";
 
 /**
  * What filters look at, made from an encoded value: a tree of plain JSON that
@@ -11,23 +11,16 @@ export function projectFields(encoded: JsonValue): JsonValue {
   if (typeof encoded === "string") return safeText(encoded);
   if (typeof encoded !== "object" || encoded === null) return encoded;
   if (Array.isArray(encoded)) return [];
-  const members = encoded as { readonly [key: string]: JsonValue };
-  if (!Object.hasOwn(members, "$")) return projectMembers(members);
-  const { $: tag, v } = members;
-  if (tag === "object" || tag === "bare") return projectMembers(v as { readonly [key: string]: JsonValue });
+  const members = membersOf(encoded);
   // JSON has a zero without a sign.
-  return tag === "number" && v === "-0" ? 0 : {};
-}
-
-function projectMembers(members: { readonly [key: string]: JsonValue }): JsonValue {
+  if (members === undefined) return tagOf(encoded) === "number" && (encoded as JsonObject)["v"] === "-0" ? 0 : {};
   const projected = Object.entries(members)
     .filter(([, value]) => !isUndefined(value))
     .map(([name, value]) => [safeText(name), projectFields(value)] as const);
   return Object.fromEntries(projected);
 }
 
-const isUndefined = (value: JsonValue): boolean =>
-  typeof value === "object" && value !== null && (value as { $?: unknown }).$ === "undefined";
+const isUndefined = (value: JsonValue): boolean => tagOf(value) === "undefined";
 
 /**
  * U+0000 and halves of surrogate pairs, written with characters that stand in

@@ -1,4 +1,7 @@
-import { type Redactor, redactJson, redactText } from "../state/secrets.ts";
+import { emptied, type Rule } from "../state/people/field-rule.ts";
+import { ITEM_METADATA } from "../state/people/personal-fields.ts";
+import { redactJson } from "../state/people/redacting.ts";
+import { type Redactor, redactText } from "../state/secrets.ts";
 import { decodeText, encodeText } from "../state/values/codec.ts";
 import type { IndexedText, PutEntry } from "./items.ts";
 
@@ -8,16 +11,16 @@ export function redactedEntry(entry: PutEntry, redactor: Redactor): PutEntry {
   const isText = typeof index === "object" && index !== null && "text" in index;
   return {
     ...entry,
-    value: redacted(value, "value", redactor),
-    ...(metadata !== undefined && { metadata: redacted(metadata, "metadata", redactor) }),
+    value: redacted(value, "value", emptied, redactor),
+    ...(metadata !== undefined && { metadata: redacted(metadata, "metadata", ITEM_METADATA, redactor) }),
     ...(isText && { index: textsOf(index, redactor) }),
   };
 }
 
-function redacted<Value>(value: Value, name: string, redactor: Redactor): Value {
+function redacted<Value>(value: Value, name: string, rule: Rule, redactor: Redactor): Value {
   if (value === undefined) return value;
   const text = encodeText(value, name);
-  const clean = redactJson(text, redactor);
+  const clean = redactJson(text, rule, redactor);
   return clean === text ? value : (decodeText(clean, name) as Value);
 }
 

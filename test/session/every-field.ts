@@ -62,7 +62,9 @@ export function filled(rule: Rule, words: Words, field = ""): unknown {
     return Object.fromEntries([...fields, ["addedLater", anything(words)]]);
   }
   if ("own" in rule) {
-    const own = Object.entries(rule.own).map(([name, each]) => [name, filled(each, words, name)] as const);
+    // Whom it is about is for the caller to say.
+    const names = Object.entries(rule.own).filter(([name]) => name !== "subject");
+    const own = names.map(([name, each]) => [name, filled(each, words, name)] as const);
     return Object.fromEntries([...own, ["free", filled(rule.others, words, "free")]]);
   }
   if (rule === text || field === "argumentsHash") return words.next();

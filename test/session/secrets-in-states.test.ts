@@ -6,6 +6,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { afterAll, describe, expect, test } from "vitest";
 import { tool } from "../../src/agent/tool-call/tool.ts";
+import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { sqliteCheckpointer, sqliteStore } from "../../src/backends/sqlite/index.ts";
 import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
@@ -104,6 +105,57 @@ test("a redactor of your own sees every text, also in metadata, and bytes and nu
   expect(await checkpointer?.getMetadata("t")).toEqual({ who: "[redacted:name]" });
   const nonsense = storage?.open({ redact: (() => undefined) as never });
   await expect(nonsense?.save(AgentState.create(), "u", { metadata: { a: "b" } })).rejects.toThrow(/returns the text/);
+});
+
+test("an object of the user's that looks like one of the codec's tags is redacted like any other, wherever it stands", async () => {
+  const secret = SECRETS["openai"] ?? "";
+  const own = { $: "bytes", apiKey: secret, v: secret };
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-redacted-"));
+  const path = join(folder, "a.db");
+  const checkpointer = sqliteCheckpointer({ path, redact: redactSecrets });
+  const state = AgentState.create({ metadata: { own, ...own } }).withMessage(userMessage("Hello.", { metadata: own }));
+  await checkpointer.save(state, "t", { metadata: own });
+  await checkpointer.save(state.withArtifact("name", secret), "t", { metadata: { own } });
+  await saverOf(checkpointer).put({ threadId: "g", checkpointId: "1", checkpointData: { own, ...own }, metadata: own });
+  const store = sqliteStore({ path, redact: redactSecrets });
+  await store.put(["n"], "a", own, { metadata: own });
+  const redacted = { $: "bytes", apiKey: "[redacted:api-key]", v: "[redacted:api-key]" };
+  expect((await checkpointer.load("t"))?.metadata["own"]).toEqual(redacted);
+  expect(await checkpointer.getMetadata("t")).toEqual({ own: redacted });
+  expect((await saverOf(checkpointer).get({ threadId: "g" }))?.checkpointData).toEqual({ own: redacted, ...redacted });
+  expect(await store.get(["n"], "a")).toEqual(redacted);
+  await Promise.all([checkpointer.close(), store.close()]);
+  expect(await bytesIn(folder)).not.toContain(secret);
+  await rm(folder, { recursive: true });
+});
+
+test("a redactor that would change roles, ids, hashes and people's names is not given them: a run goes on, and the person can be erased", async () => {
+  const checkpointer = new MemoryCheckpointer({
+    redact: (text) => text.replaceAll(/user|tool|[a-f0-9]{3}|ann@|started|succeeded/g, "[redacted]"),
+  });
+  const asked: number[] = [];
+  const add = tool({
+    name: "toolbox",
+    effect: "atMostOnce",
+    inputSchema: { type: "object" },
+    execute: (_, { interrupt }) => {
+      asked.push(1);
+      return interrupt({ question: "Go on?" });
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [{ id: "abc123", name: "toolbox", arguments: {} }] }, "Done."]);
+  const agent = new Agent({ model, tools: [add], checkpointer });
+  await agent.run("I am the user ann@home", { threadId: "t", subject: "ann@home" });
+  const [question] = (await checkpointer.load("t"))?.interrupts ?? [];
+  const other = new Agent({ model, tools: [add], checkpointer });
+  const { text } = await other.resume({ threadId: "t", interruptId: question?.id ?? "", response: "yes" });
+  expect(text).toBe("Done.");
+  const loaded = await checkpointer.load("t");
+  expect(loaded?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+  expect(loaded?.messages[0]?.content).toBe("I am the [redacted] [redacted]home");
+  expect(loaded?.messages[0]?.metadata).toMatchObject({ subject: "ann@home" });
+  expect(loaded?.toolExecutions).toMatchObject([{ toolCallId: "abc123", status: "succeeded" }]);
+  expect(asked).toHaveLength(2);
 });
 
 test("a reference is resolved when it is needed, from the environment or wherever secrets are", async () => {

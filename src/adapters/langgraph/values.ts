@@ -2,12 +2,14 @@ import { types } from "node:util";
 import { load } from "@langchain/core/load";
 import { DeltaSnapshot, isDeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { FOREIGN_TAGS } from "../../saver/values/foreign-tags.ts";
+import { unsaidByLangChain } from "../../saver/values/graph-placeholders.ts";
 import { LateText, type Packed, Packer } from "../../saver/values/packed.ts";
 import { type ForeignValues, type PackPart, tagged } from "../../saver/values/packing.ts";
 import type { ForeignReader } from "../../saver/values/unpacking.ts";
 import { type Redactor, redactText } from "../../state/secrets.ts";
 import { refusal } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
+import { isJsonObject, type JsonValue, mapJson } from "../../state/values/tags.ts";
 import { assertKeptByJson } from "./json-losses.ts";
 
 /**
@@ -53,7 +55,10 @@ export class GraphValues implements ForeignValues {
       return pack(toJSON.call(value));
     }
     if (isLangChainObject(value)) return this.#packSerializable(value, place);
-    if (types.isRegExp(value)) return tagged(REGEXP_TAG, JSON.stringify([value.source, value.flags]));
+    if (types.isRegExp(value)) {
+      const source = this.#redactor === undefined ? value.source : redactText(value.source, this.#redactor);
+      return tagged(REGEXP_TAG, JSON.stringify([source, value.flags]));
+    }
     if (types.isNativeError(value)) return packError(value, pack);
     // As LangGraph has it: an object of a class of yours is kept as plain data.
     return typeof toJSON === "function" || isExotic(value) ? undefined : pack({ ...value });
@@ -76,21 +81,15 @@ export class GraphValues implements ForeignValues {
   }
 }
 
-/** What LangChain wrote, with every text as the redactor leaves it but those that name a class. */
+/** What LangChain wrote, with every text as the redactor leaves it but those that name a class, a role or a call. */
 function redactedEnvelope(json: string, redactor: Redactor): string {
-  const walk = (value: unknown): unknown => {
+  const walk = (value: JsonValue): JsonValue => {
     if (typeof value === "string") return redactText(value, redactor);
-    if (Array.isArray(value)) return value.map(walk);
-    if (typeof value !== "object" || value === null) return value;
-    const isEnvelope = Object.hasOwn(value, "lc");
-    const names = isEnvelope ? ENVELOPE : NO_NAMES;
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, names.has(name) ? each : walk(each)]));
+    const unsaid = isJsonObject(value) ? unsaidByLangChain(value) : undefined;
+    return mapJson(value, (each, key) => (unsaid?.has(String(key)) === true ? each : walk(each)));
   };
-  return JSON.stringify(walk(JSON.parse(json)));
+  return JSON.stringify(walk(JSON.parse(json) as JsonValue));
 }
-
-const ENVELOPE: ReadonlySet<string> = new Set(["lc", "type", "id", "method"]);
-const NO_NAMES: ReadonlySet<string> = new Set();
 
 interface SendLike {
   readonly node: string;

@@ -1,6 +1,9 @@
 import { StateError } from "../../errors.ts";
-import { type Redactor, redactJson } from "../../state/secrets.ts";
+import { GRAPH_METADATA } from "../../state/people/personal-fields.ts";
+import { redactMetadata } from "../../state/people/redacting.ts";
+import type { Redactor } from "../../state/secrets.ts";
 import { decodeText, encodeText, encodeValue } from "../../state/values/codec.ts";
+import { membersOf } from "../../state/values/tags.ts";
 
 /**
  * Metadata as JSON with the caller's own keys, so that a storage can query them:
@@ -10,17 +13,15 @@ export function encodeMetadata(metadata: unknown): string {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
     throw new StateError("INVALID_ARGUMENT", "metadata must be a plain object", { path: "metadata" });
   }
-  const encoded = encodeValue(metadata, "metadata");
-  if (!Object.hasOwn(encoded as object, "$")) return JSON.stringify(encoded);
-  const { $: tag, v } = encoded as { $?: unknown; v?: unknown };
-  if (tag === "object" || tag === "bare") return JSON.stringify(v);
+  const members = membersOf(encodeValue(metadata, "metadata"));
+  if (members !== undefined) return JSON.stringify(members);
   throw new StateError("INVALID_ARGUMENT", "metadata must be a plain object", { path: "metadata" });
 }
 
-/** The same, as a redactor leaves it. */
+/** The metadata of a graph's checkpoint, as a redactor leaves them. */
 export function redactedMetadata(metadata: unknown, redactor: Redactor | undefined): string {
   const text = encodeMetadata(metadata);
-  return redactor === undefined ? text : redactJson(text, redactor);
+  return redactor === undefined ? text : redactMetadata(text, GRAPH_METADATA, redactor);
 }
 
 export function decodeMetadata(text: string, name: string): Readonly<Record<string, unknown>> {

@@ -2,12 +2,13 @@ import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { Forgets } from "../../checkpoint/people/people-in-thread.ts";
 import { openRecord } from "../../checkpoint/record/record.ts";
 import type { Found } from "../../state/people/erasing.ts";
+import type { JsonValue } from "../../state/values/tags.ts";
 import { placeOf } from "../names.ts";
 import { decodeBody, type GraphBody } from "../thread/body.ts";
 import { sweepGraphMetadata } from "../thread/graph-metadata.ts";
-import { partPath } from "../values/parts.ts";
+import { isContentChannel, isContentPart, isLangGraphs, partPath } from "../values/parts.ts";
 import { Pool, splitLists } from "../values/pool.ts";
-import { type Tree, textOf, treeOf } from "../values/value-tree.ts";
+import { textOf, treeOf } from "../values/value-tree.ts";
 import { GraphSweep, type SweepContext, saysWhom } from "./graph-sweep.ts";
 
 export interface EpochRule {
@@ -62,7 +63,7 @@ class EpochSweep {
   readonly #seenLists = new Set<string>();
   readonly #waiting: { readonly node: number; readonly context: SweepContext; readonly path: string }[] = [];
   readonly #isLangGraph: boolean;
-  readonly #inline = new Map<number, Tree | undefined>();
+  readonly #inline = new Map<number, JsonValue | undefined>();
   #conflicted: ReadonlySet<number> = new Set();
 
   constructor(records: readonly LogRecord[], rule: EpochRule) {
@@ -77,7 +78,7 @@ class EpochSweep {
       return body.pool.elements.map(() => this.#elements.push({ owner, swept: new Map() }) - 1);
     });
     const keys = this.#bodies.flatMap((body) => body?.checkpoint?.parts.set ?? []);
-    this.#isLangGraph = keys.some(([key]) => partPath(key)[0] === "channel_versions");
+    this.#isLangGraph = isLangGraphs(keys.map(([key]) => partPath(key)[0]));
   }
 
   /** Goes from every value to what it refers to, in each context in which it does. */
@@ -141,12 +142,12 @@ class EpochSweep {
     return { text: next === tree ? text : textOf(next), found, opaque: sweep.opaque, lists: sweep.lists };
   }
 
-  #listOf(node: number): readonly Tree[] {
+  #listOf(node: number): readonly JsonValue[] {
     return this.#pool.list(node).map((id) => treeOf(this.#pool.element(id)));
   }
 
   /** A list of the person's whose elements are also referenced by others' values: it is written inline, and the elements stay. */
-  #inlineOf(node: number): Tree | undefined {
+  #inlineOf(node: number): JsonValue | undefined {
     if (this.#conflicted.size === 0) return undefined;
     if (!this.#inline.has(node)) {
       const isShared = this.#pool.list(node).some((id) => this.#conflicted.has(id));
@@ -237,20 +238,3 @@ function withTexts(
       set !== undefined && { checkpoint: { ...checkpoint, parts: { ...checkpoint.parts, set } } }),
   };
 }
-
-/** Of LangGraph's checkpoints, what tells it where it stands. All else is content. */
-const CONTROL_PARTS: ReadonlySet<string> = new Set([
-  "v",
-  "id",
-  "ts",
-  "channel_versions",
-  "versions_seen",
-  "updated_channels",
-  "counters_since_delta_snapshot",
-]);
-
-const isContentPart = ([member = "", channel]: readonly string[]): boolean =>
-  !CONTROL_PARTS.has(member) && (member !== "channel_values" || channel === undefined || isContentChannel(channel));
-
-/** Channels that LangGraph makes itself in order to go from node to node. */
-const isContentChannel = (channel: string): boolean => !/^(?:branch:|join:|__no_writes__$)/.test(channel);

@@ -1,5 +1,15 @@
 import { ERASED, erasedValue, subjectsIn } from "../../state/people/subjects.ts";
 import {
+  holdsOf,
+  isJsonList,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  mapJson,
+  mapParts,
+  TAG,
+} from "../../state/values/tags.ts";
+import {
   controlNames,
   emptied,
   emptiedTag,
@@ -8,17 +18,7 @@ import {
   langChainMessage,
   plainMessage,
 } from "../values/graph-placeholders.ts";
-import {
-  isJsonList,
-  isTreeList,
-  isTreeObject,
-  type Json,
-  ListReference,
-  RawJson,
-  type Tree,
-  type TreeObject,
-  writtenOut,
-} from "../values/value-tree.ts";
+import { listIn, writtenOut } from "../values/value-tree.ts";
 
 /**
  * What a text of a graph is judged by. In "plain" only what says itself that it is
@@ -30,9 +30,9 @@ export type SweepContext = "plain" | "own";
 export interface GraphSweepRule {
   readonly matches: (subject: string) => boolean;
   /** The elements of a list, for values that are told. */
-  readonly listOf: (node: number) => readonly Tree[];
+  readonly listOf: (node: number) => readonly JsonValue[];
   /** What a list in this context is written as instead: where its elements must not be changed in place. */
-  readonly inline?: (node: number) => Tree | undefined;
+  readonly inline?: (node: number) => JsonValue | undefined;
 }
 
 export interface FoundValue {
@@ -54,92 +54,94 @@ export class GraphSweep {
     this.#rule = rule;
   }
 
-  sweep(tree: Tree, context: SweepContext): Tree {
+  sweep(tree: JsonValue, context: SweepContext): JsonValue {
     const swept = this.#value(tree, context);
     if (!this.#isEmptied) return swept;
     // The whole text was about the person: it is told once, and not leaf by leaf.
-    const kind = isTreeObject(tree) && isMessage(tree) ? "message" : "field";
+    const kind = isMessage(tree) ? "message" : "field";
     this.found.splice(0, this.found.length, { kind, value: this.#told(tree) });
     return swept;
   }
 
-  #value(tree: Tree, context: SweepContext): Tree {
-    if (tree instanceof ListReference) {
-      const inline = context === "own" ? this.#rule.inline?.(tree.node) : undefined;
+  #value(tree: JsonValue, context: SweepContext): JsonValue {
+    const list = listIn(tree);
+    if (list !== undefined) {
+      const inline = context === "own" ? this.#rule.inline?.(list) : undefined;
       if (inline !== undefined) return this.#value(inline, context);
-      this.lists.push([tree.node, context]);
+      this.lists.push([list, context]);
       return tree;
     }
-    if (isTreeList(tree)) return mapped(tree, (each) => this.#value(each, context));
-    if (isTreeObject(tree)) return this.#object(tree, context);
-    if (context === "plain" || tree instanceof RawJson) return tree;
-    return this.#leaf(tree);
+    if (isJsonObject(tree)) return Object.hasOwn(tree, TAG) ? this.#tagged(tree, context) : this.#object(tree, context);
+    if (isJsonList(tree)) return mapJson(tree, (each) => this.#value(each, context));
+    return context === "plain" ? tree : this.#leaf(tree);
   }
 
-  #leaf(leaf: string | number | boolean | null): Tree & Json {
+  #leaf(leaf: string | number | boolean | null): JsonValue {
     const next = emptied(leaf);
     this.#isEmptied ||= next !== leaf;
     return next;
   }
 
-  #object(tree: TreeObject, context: SweepContext): Tree {
-    if (Object.hasOwn(tree, "$")) return this.#tagged(tree, context);
+  #object(tree: JsonObject, context: SweepContext): JsonValue {
     const subjects = this.#attribution(tree);
     if (subjects !== undefined) {
       if (subjects.some(this.#rule.matches)) {
         this.found.push({ kind: "field", value: this.#told(tree["value"] ?? null) });
-        return erasedValue as unknown as Tree;
+        return ERASED_VALUE;
       }
-      return this.#members(tree, "plain");
+      return mapParts(tree, (each) => this.#value(each, "plain"));
     }
-    if (!hasMessageShape(tree)) return this.#members(tree, context, controlNames(tree));
-    const told = this.#told(tree) as { readonly [name: string]: Json };
+    if (!hasMessageShape(tree)) {
+      const control = controlNames(tree);
+      return mapParts(tree, (each, name) => (control.has(String(name)) ? each : this.#value(each, context)));
+    }
+    const told = this.#told(tree) as JsonObject;
     const { subjects: said, placeholder } = plainMessage(told);
     if (said === undefined ? context === "own" : said.some(this.#rule.matches)) {
       this.found.push({ kind: "message", value: told });
       return placeholder();
     }
-    return this.#members(tree, "plain");
+    return mapParts(tree, (each) => this.#value(each, "plain"));
   }
 
-  #tagged(tree: TreeObject, context: SweepContext): Tree {
+  #tagged(tree: JsonObject, context: SweepContext): JsonValue {
     const { $: tag, v } = tree;
     if (v === undefined) return tree;
-    if (!(v instanceof RawJson)) {
-      const next = isTreeObject(v) ? this.#members(v, context) : this.#value(v, context);
-      return next === v ? tree : { $: tag ?? null, v: next };
+    switch (holdsOf(tag)) {
+      case "value":
+      case "members":
+        return mapParts(tree, (each) => this.#value(each, context));
+      case "json": {
+        const next = this.#raw(v, context);
+        return next === v ? tree : { ...tree, v: next };
+      }
+      case "opaque":
+        this.opaque++;
+        if (context === "plain") return tree;
+        this.#isEmptied = true;
+        return ERASED;
+      default: {
+        const next = context === "plain" ? undefined : emptiedTag(String(tag), v);
+        if (next === undefined || JSON.stringify(next) === JSON.stringify(v)) return tree;
+        this.#isEmptied = true;
+        return { ...tree, v: next };
+      }
     }
-    if (tag === "lc") {
-      const next = this.#raw(v.value, context);
-      return next === v.value ? tree : { $: tag, v: new RawJson(next) };
-    }
-    if (tag === "serde") {
-      this.opaque++;
-      if (context === "plain") return tree;
-      this.#isEmptied = true;
-      return ERASED;
-    }
-    const next = context === "plain" ? undefined : emptiedTag(String(tag), v.value);
-    if (next === undefined || JSON.stringify(next) === JSON.stringify(v.value)) return tree;
-    this.#isEmptied = true;
-    return { $: tag ?? null, v: new RawJson(next) };
-  }
-
-  #members(tree: TreeObject, context: SweepContext, control: ReadonlySet<string> = NO_NAMES): TreeObject {
-    return mappedMembers(tree, (each, name) => (control.has(name) ? each : this.#value(each, context)));
   }
 
   /** JSON of LangChain's own. */
-  #raw(json: Json, context: SweepContext): Json {
-    if (typeof json !== "object" || json === null) return context === "plain" ? json : this.#leaf(json);
-    if (isJsonList(json)) return mapped(json, (each) => this.#raw(each, context));
-    const subjects = this.#attribution(json as TreeObject);
+  #raw(json: JsonValue, context: SweepContext): JsonValue {
+    if (!isJsonObject(json)) {
+      if (isJsonList(json)) return mapJson(json, (each) => this.#raw(each, context));
+      return context === "plain" ? json : this.#leaf(json);
+    }
+    const subjects = this.#attribution(json);
     if (subjects?.some(this.#rule.matches)) {
       this.found.push({ kind: "field", value: json["value"] });
-      return erasedValue as unknown as Json;
+      return ERASED_VALUE;
     }
-    if (subjects !== undefined) return mappedMembers(json, (each) => this.#raw(each, "plain"));
-    if (!isEnvelope(json)) return mappedMembers(json, (each) => this.#raw(each, context));
+    if (subjects !== undefined) return mapJson(json, (each) => this.#raw(each, "plain"));
+    if (!isEnvelope(json)) return mapJson(json, (each) => this.#raw(each, context));
     const message = langChainMessage(json);
     const said = message?.subjects;
     if (message !== undefined && (said === undefined ? context === "own" : said.some(this.#rule.matches))) {
@@ -151,38 +153,26 @@ export class GraphSweep {
   }
 
   /** Who `attributed()` says that this is about; a long list of people lies in the pool. */
-  #attribution(tree: TreeObject): readonly string[] | undefined {
+  #attribution(tree: JsonObject): readonly string[] | undefined {
     if (!Object.hasOwn(tree, SUBJECT) || !Object.hasOwn(tree, "value")) return undefined;
-    const given = tree[SUBJECT] ?? null;
-    return subjectsIn(given instanceof ListReference ? this.#told(given) : given);
+    return subjectsIn(this.#told(tree[SUBJECT] ?? null));
   }
 
-  #told(tree: Tree): Json {
+  #told(tree: JsonValue): JsonValue {
     return writtenOut(tree, this.#rule.listOf);
   }
 }
 
-function isMessage(tree: TreeObject): boolean {
+/** Plain, or behind a tag that only says how it is kept. */
+function isMessage(tree: JsonValue): boolean {
+  if (!isJsonObject(tree)) return false;
   const { v } = tree;
-  if (!(v instanceof RawJson)) return hasMessageShape(tree);
-  return isEnvelope(v.value) && langChainMessage(v.value) !== undefined;
+  if (holdsOf(tree[TAG]) !== "json" || v === undefined) return hasMessageShape(tree);
+  return isEnvelope(v) && langChainMessage(v) !== undefined;
 }
 
 const SUBJECT = "holdfast:subject";
-const NO_NAMES: ReadonlySet<string> = new Set();
+const ERASED_VALUE = erasedValue as unknown as JsonObject;
 
 /** Whether a text can hold anything that says whom it is about. Most do not, and need not be parsed. */
 export const saysWhom = (text: string): boolean => text.includes('subject"') || text.includes('"$":"serde"');
-
-function mapped<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
-  const next = list.map(change);
-  return next.every((item, index) => item === list[index]) ? list : next;
-}
-
-function mappedMembers<T extends { readonly [name: string]: unknown }>(
-  members: T,
-  change: (value: T[string], name: string) => T[string],
-): T {
-  const next = Object.entries(members).map(([name, value]) => [name, change(value as T[string], name)] as const);
-  return next.every(([name, value]) => value === members[name]) ? members : (Object.fromEntries(next) as T);
-}

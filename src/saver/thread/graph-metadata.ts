@@ -1,7 +1,10 @@
 import type { Found } from "../../state/people/erasing.ts";
+import { rowsFor } from "../../state/people/field-rule.ts";
+import { GRAPH_METADATA } from "../../state/people/personal-fields.ts";
 import { subjectsIn } from "../../state/people/subjects.ts";
+import type { JsonObject, JsonValue } from "../../state/values/tags.ts";
 import { GraphSweep, type SweepContext } from "../erasing/graph-sweep.ts";
-import { grown, type Json, textOf } from "../values/value-tree.ts";
+import { textOf } from "../values/value-tree.ts";
 
 export interface MetadataRule {
   readonly matches: (subject: string) => boolean;
@@ -9,29 +12,6 @@ export interface MetadataRule {
   /** Leaves the thread's own subjects, so that an interrupted sweep still knows them. */
   readonly keepsSubject: boolean;
 }
-
-/** What LangGraph notes in the metadata of a checkpoint in order to find its way. Every other name may be about somebody. */
-const CONTROL: ReadonlySet<string> = new Set([
-  "source",
-  "step",
-  "parents",
-  "run_id",
-  "thread_id",
-  "task_id",
-  "assistant_id",
-  "graph_id",
-  "counters_since_delta_snapshot",
-  "checkpoint_id",
-  "checkpoint_ns",
-  "langgraph_step",
-  "langgraph_node",
-  "langgraph_triggers",
-  "langgraph_path",
-  "langgraph_checkpoint_ns",
-  "langgraph_task_idx",
-  "langgraph_request_id",
-  "langgraph_version",
-]);
 
 /** The metadata of a graph's checkpoint, as text, without what is about the person. */
 export function sweepGraphMetadata(
@@ -41,7 +21,7 @@ export function sweepGraphMetadata(
   if (text === undefined) return { text, found: [] };
   const found: Found[] = [];
   let isChanged = false;
-  const members = Object.entries(JSON.parse(text) as { readonly [name: string]: Json }).map(([name, json]) => {
+  const members = Object.entries(JSON.parse(text) as JsonObject).map(([name, json]) => {
     const path = `metadata.${name}`;
     const before = JSON.stringify(json);
     if (name === "subject") {
@@ -53,13 +33,17 @@ export function sweepGraphMetadata(
       return [name, JSON.stringify(kept)] as const;
     }
     const sweep = new GraphSweep({ matches, listOf: () => [] });
-    const tree = grown(json);
-    const next = sweep.sweep(tree, CONTROL.has(name) ? "plain" : context);
-    if (next === tree) return [name, before] as const;
+    const next = sweep.sweep(json, isControl(name, json) ? "plain" : context);
+    if (next === json) return [name, before] as const;
     for (const each of sweep.found) found.push({ ...each, path });
     isChanged = true;
     return [name, textOf(next)] as const;
   });
   if (!isChanged) return { text, found };
   return { text: `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`, found };
+}
+
+function isControl(name: string, json: JsonValue): boolean {
+  const row = rowsFor(GRAPH_METADATA, {})(name);
+  return "kept" in row && row.is(json);
 }

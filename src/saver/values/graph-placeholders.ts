@@ -1,5 +1,5 @@
 import { ERASED, subjectsIn } from "../../state/people/subjects.ts";
-import type { Json } from "./value-tree.ts";
+import type { JsonObject, JsonValue } from "../../state/values/tags.ts";
 
 type Members<Value> = { readonly [name: string]: Value };
 
@@ -10,7 +10,7 @@ type Members<Value> = { readonly [name: string]: Value };
  */
 export interface MessageParts {
   readonly subjects: readonly string[] | undefined;
-  readonly placeholder: () => Members<Json>;
+  readonly placeholder: () => JsonObject;
 }
 
 const isMembers = (value: unknown): value is Members<unknown> =>
@@ -31,10 +31,10 @@ function subjectsOf(fields: Members<unknown>): readonly string[] | undefined {
 }
 
 /** LangChain's way to write an object of one of its classes down. */
-export interface Envelope extends Members<Json> {
+export interface Envelope extends JsonObject {
   readonly lc: number;
   readonly id: readonly string[];
-  readonly kwargs: Members<Json>;
+  readonly kwargs: JsonObject;
 }
 
 export const isEnvelope = (json: unknown): json is Envelope =>
@@ -44,7 +44,7 @@ export const isEnvelope = (json: unknown): json is Envelope =>
 export function langChainMessage({ id, kwargs, ...rest }: Envelope): MessageParts | undefined {
   if (!/Message(?:Chunk)?$/.test(String(id.at(-1)))) return undefined;
   const kept = keptOf(kwargs, ["id", "tool_call_id", "status", ...("tool_call_id" in kwargs ? ["name"] : [])]);
-  const placeholder = (): Members<Json> => ({
+  const placeholder = (): JsonObject => ({
     ...rest,
     id,
     kwargs: {
@@ -63,19 +63,22 @@ export const hasMessageShape = (fields: Members<unknown>): boolean =>
   (typeof fields["role"] === "string" || typeof fields["type"] === "string") && Object.hasOwn(fields, "content");
 
 const KEPT = ["role", "type", "id", "toolCallId", "tool_call_id", "toolName", "isError", "status", "incomplete"];
+const KEPT_OF_TOOL = [...KEPT, "name"];
+const KEPT_OF_CALL = ["id", "name", "type"];
 
-export function plainMessage(fields: Members<Json>): MessageParts {
-  const isTool = "toolCallId" in fields || "tool_call_id" in fields;
-  const placeholder = (): Members<Json> => {
-    const calls = ["toolCalls", "tool_calls"].flatMap((name): [string, Json][] => {
+export function plainMessage(fields: JsonObject): MessageParts {
+  const placeholder = (): JsonObject => {
+    const calls = ["toolCalls", "tool_calls"].flatMap((name): [string, JsonValue][] => {
       const given = fields[name];
       return Array.isArray(given) ? [[name, bareCalls(given, name === "toolCalls" ? "arguments" : "args")]] : [];
     });
     const erased = { content: erasedContent(fields["content"]), metadata: { erased: true } };
-    return { ...keptOf(fields, isTool ? [...KEPT, "name"] : KEPT), ...erased, ...Object.fromEntries(calls) };
+    return { ...keptOf(fields, isTool(fields) ? KEPT_OF_TOOL : KEPT), ...erased, ...Object.fromEntries(calls) };
   };
   return { subjects: subjectsOf(fields), placeholder };
 }
+
+const isTool = (fields: object): boolean => "toolCallId" in fields || "tool_call_id" in fields;
 
 const keptOf = <Value>(fields: Members<Value>, names: readonly string[]): Members<Value> =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
@@ -84,9 +87,9 @@ const erasedContent = (content: unknown): string =>
   content === "" || (Array.isArray(content) && content.length === 0) ? "" : ERASED;
 
 /** Calls without what they were called with. */
-const bareCalls = (calls: readonly unknown[], argumentsName: "args" | "arguments"): Json[] =>
+const bareCalls = (calls: readonly unknown[], argumentsName: "args" | "arguments"): JsonValue[] =>
   calls.filter(isMembers).map((call) => {
-    const kept = keptOf(call as Members<Json>, ["id", "name", "type"]);
+    const kept = keptOf(call as JsonObject, KEPT_OF_CALL);
     return { ...kept, [argumentsName]: {} };
   });
 
@@ -105,6 +108,30 @@ const INTERRUPT: ReadonlySet<string> = new Set(["id", "interrupt_id", "ns", "whe
 const INTERRUPT_CONTROL: ReadonlySet<string> = new Set(["id", "interrupt_id", "ns", "when", "resumable"]);
 const NO_NAMES: ReadonlySet<string> = new Set();
 
+/**
+ * Of an object in a graph's state, the members that nobody said: what an erasure leaves of a message or a call, and
+ * what LangGraph itself notes. Changed, they would be another message, another call.
+ */
+export function unsaidNames(fields: object): ReadonlySet<string> {
+  const members = fields as Members<unknown>;
+  if (hasMessageShape(members) || isOfLangChainMessage(fields)) return isTool(fields) ? OF_TOOL : OF_MESSAGE;
+  const isCall = typeof members["id"] === "string" && CALLED_WITH.some((each) => Object.hasOwn(fields, each));
+  return isCall ? OF_CALL : controlNames(members);
+}
+
+/** The same of JSON that LangChain wrote: also what tells it which class to make. */
+export const unsaidByLangChain = (fields: object): ReadonlySet<string> =>
+  Object.hasOwn(fields, "lc") ? ENVELOPE : unsaidNames(fields);
+
+const isOfLangChainMessage = (fields: object): boolean =>
+  Object.hasOwn(fields, "content") && Object.hasOwn(fields, "additional_kwargs");
+
+const CALLED_WITH = ["args", "arguments", "function"];
+const OF_MESSAGE: ReadonlySet<string> = new Set(KEPT);
+const OF_TOOL: ReadonlySet<string> = new Set(KEPT_OF_TOOL);
+const OF_CALL: ReadonlySet<string> = new Set(KEPT_OF_CALL);
+const ENVELOPE: ReadonlySet<string> = new Set(["lc", "type", "id", "method"]);
+
 /** The same kind of value without anything in it. What holds at most a yes or a no stays. */
 export function emptied(json: string | number | boolean | null): string | number | boolean | null {
   if (typeof json === "string") return json === "" ? json : ERASED;
@@ -112,7 +139,7 @@ export function emptied(json: string | number | boolean | null): string | number
 }
 
 /** The same for the codec's tags; `undefined` for tags that hold nothing. */
-export function emptiedTag(tag: string, value: Json): Json | undefined {
+export function emptiedTag(tag: string, value: JsonValue): JsonValue | undefined {
   switch (tag) {
     case "date":
       return value === null ? null : "1970-01-01T00:00:00.000Z";

@@ -10,6 +10,8 @@ import {
   tooNested,
 } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
+import { TAG, taggedLeaf } from "../../state/values/tags.ts";
+import { unsaidNames } from "./graph-placeholders.ts";
 import { type Packed, Packer, packedList } from "./packed.ts";
 import type { Shadows } from "./shadows.ts";
 
@@ -51,21 +53,14 @@ function pack(value: unknown, place: Place, depth: number, packing: Packing): Pa
     case "string":
       spend(packing, value.length, place);
       return JSON.stringify(packing.redactor === undefined ? value : redactText(value, packing.redactor));
-    case "number":
-      if (Number.isFinite(value) && !Object.is(value, -0)) return String(value);
-      return `{"$":"number","v":"${Object.is(value, -0) ? "-0" : String(value)}"}`;
-    case "boolean":
-      return value ? "true" : "false";
-    case "bigint":
-      return `{"$":"bigint","v":"${value}"}`;
-    case "undefined":
-      return '{"$":"undefined"}';
     case "function":
       throw refusal(place, "a function");
     case "symbol":
       throw refusal(place, "a symbol");
+    case "object":
+      return value === null ? "null" : packReference(value, place, depth, packing);
     default:
-      return value === null ? "null" : packReference(value as object, place, depth, packing);
+      return JSON.stringify(taggedLeaf(value) ?? value);
   }
 }
 
@@ -107,15 +102,14 @@ function packItems(items: readonly unknown[], place: Place, depth: number, packi
 function packObject(value: object, place: Place, depth: number, packing: Packing): Packed {
   switch (Object.getPrototypeOf(value)) {
     case Object.prototype:
-      return Object.hasOwn(value, "$")
+      return Object.hasOwn(value, TAG)
         ? tagged("object", packProperties(value, place, depth, packing))
         : packProperties(value, place, depth, packing);
     case null:
       return tagged("bare", packProperties(value, place, depth, packing));
     case Date.prototype: {
       refuseProperties(value, place);
-      const time = value as Date;
-      return `{"$":"date","v":${Number.isNaN(time.getTime()) ? "null" : JSON.stringify(time.toISOString())}}`;
+      return JSON.stringify(taggedLeaf(value));
     }
     case Map.prototype: {
       refuseProperties(value, place);
@@ -136,7 +130,8 @@ function packObject(value: object, place: Place, depth: number, packing: Packing
     }
     case Uint8Array.prototype:
     case Buffer.prototype:
-      return packBytes(value as Uint8Array, place, packing);
+      spend(packing, (value as Uint8Array).byteLength, place);
+      return JSON.stringify(taggedLeaf(value));
     default:
       return packForeign(value, place, depth, packing);
   }
@@ -152,10 +147,16 @@ function packForeign(value: object, place: Place, depth: number, packing: Packin
 
 function packProperties(value: object, place: Place, depth: number, packing: Packing): Packed {
   const packer = new Packer().add("{");
+  const members = [...ownMembers(value, place)];
+  const unsaid = packing.redactor && unsaidNames(Object.fromEntries(members.map(([key, member]) => [key, member])));
   let separator = "";
-  for (const [key, member, at] of ownMembers(value, place)) {
+  for (const [key, member, at] of members) {
     spend(packing, key.length, at);
-    packer.add(`${separator}${JSON.stringify(key)}:`).add(pack(member, at, depth + 1, packing));
+    packer.add(`${separator}${JSON.stringify(key)}:`);
+    if (typeof member === "string" && unsaid?.has(key) === true) {
+      spend(packing, member.length, at);
+      packer.add(JSON.stringify(member));
+    } else packer.add(pack(member, at, depth + 1, packing));
     separator = ",";
   }
   return packer.add("}").done();
@@ -175,12 +176,6 @@ export function* ownMembers(
     if (!descriptor.enumerable) throw refusal(at, "a hidden (non-enumerable) property");
     yield [key, descriptor.value, at];
   }
-}
-
-function packBytes(value: Uint8Array, place: Place, packing: Packing): Packed {
-  spend(packing, value.byteLength, place);
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  return `{"$":"${Buffer.isBuffer(value) ? "buffer" : "bytes"}","v":"${bytes.toString("base64")}"}`;
 }
 
 /** A packed value under a tag of the codec's. */

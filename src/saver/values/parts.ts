@@ -25,13 +25,41 @@ export function partPath(key: string): PartPath {
 /** In the order of the members. */
 export type PackedParts = ReadonlyMap<string, Packed>;
 
+/** Whether data with these members is a checkpoint of LangGraph's. */
+export const isLangGraphs = (names: readonly string[]): boolean => names.includes("channel_versions");
+
+/** Of LangGraph's checkpoints, what tells it where it stands. All else is content. */
+const CONTROL_PARTS: ReadonlySet<string> = new Set([
+  "v",
+  "id",
+  "ts",
+  "channel_versions",
+  "versions_seen",
+  "updated_channels",
+  "counters_since_delta_snapshot",
+]);
+
+/** Whether a part of one of LangGraph's checkpoints may hold what somebody said. */
+export const isContentPart = ([member = "", channel]: readonly string[]): boolean =>
+  !CONTROL_PARTS.has(member) && (member !== "channel_values" || channel === undefined || isContentChannel(channel));
+
+/** Channels that LangGraph makes itself in order to go from node to node. */
+export const isContentChannel = (channel: string): boolean => !/^(?:branch:|join:|__no_writes__$)/.test(channel);
+
 export function packParts(data: Readonly<Record<string, unknown>>, name: string, options: PackOptions): PackedParts {
   const parts = new Map<string, Packed>();
   const root: Place = { parent: undefined, step: name };
+  const isOfLangGraph = isLangGraphs(Object.keys(data));
+  const how = (path: PartPath): PackOptions =>
+    options.redactor === undefined || !isOfLangGraph || isContentPart(path)
+      ? options
+      : { ...options, redactor: undefined };
   for (const [first, member, at] of ownMembers(data, root)) {
     const inner = isOpen(member) ? [...ownMembers(member, at)] : [];
-    if (inner.length === 0) parts.set(partKey([first]), packValue(member, at, options));
-    for (const [second, value, place] of inner) parts.set(partKey([first, second]), packValue(value, place, options));
+    if (inner.length === 0) parts.set(partKey([first]), packValue(member, at, how([first])));
+    for (const [second, value, place] of inner) {
+      parts.set(partKey([first, second]), packValue(value, place, how([first, second])));
+    }
   }
   return parts;
 }

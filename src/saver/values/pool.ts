@@ -196,6 +196,14 @@ export function wholeList(text: string): number | undefined {
 /** Text and, in every second place, the number of a list. */
 export const splitLists = (text: string): readonly string[] => text.split(LIST_MARK);
 
+/** The same as JSON, in which each list is a tag. */
+export const taggedText = (text: string): string =>
+  hasLists(text)
+    ? splitLists(text)
+        .map((chunk, index) => (index % 2 === 0 ? chunk : `{"$":"l","v":${chunk}}`))
+        .join("")
+    : text;
+
 /** More than a hundred million of either do not fit into a base. */
 const stepKey = (before: number, element: number): number => before * 2 ** 27 + element;
 

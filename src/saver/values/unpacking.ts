@@ -1,6 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { MAX_DEPTH } from "../../state/values/doorway.ts";
-import { hasLists, type Pool, splitLists, wholeList } from "./pool.ts";
+import { DAMAGED, isLeafTag, leafOf, TAG } from "../../state/values/tags.ts";
+import { type Pool, taggedText, wholeList } from "./pool.ts";
 
 /** How values under tags of their own are read, for those who wrote them. */
 export interface ForeignReader {
@@ -111,7 +112,7 @@ class Reading {
     if (late !== undefined) return late;
     const node = wholeList(text);
     if (node !== undefined) return this.#listAt(node);
-    const json = withTags(text);
+    const json = taggedText(text);
     let tree: unknown;
     try {
       tree = JSON.parse(json);
@@ -147,7 +148,7 @@ class Reading {
       return this.#list(tree);
     }
     const record = tree as Record<string, unknown>;
-    return Object.hasOwn(record, "$") ? this.#tagged(record, depth) : this.#members(record, depth);
+    return Object.hasOwn(record, TAG) ? this.#tagged(record, depth) : this.#members(record, depth);
   }
 
   #listAt(node: number): unknown[] {
@@ -221,21 +222,14 @@ class Reading {
   #tagged(record: Record<string, unknown>, depth: number): unknown {
     const { $: tag, v } = record;
     if (typeof tag === "string" && this.#foreign?.reads(tag) === true) return this.#foreignValue(tag, v, depth);
+    if (isLeafTag(tag)) {
+      const leaf = leafOf(tag, v);
+      if (leaf === DAMAGED) throw new StateError("CORRUPT", `a stored ${tag} value is damaged`);
+      return leaf;
+    }
     switch (tag) {
       case "l":
         return this.#listAt(Number(v));
-      case "undefined":
-        return undefined;
-      case "number":
-        return v === "-0" ? -0 : Number(v);
-      case "bigint":
-        return BigInt(String(v));
-      case "date":
-        return new Date(v === null ? Number.NaN : String(v));
-      case "bytes":
-        return new Uint8Array(Buffer.from(String(v), "base64"));
-      case "buffer":
-        return Buffer.from(String(v), "base64");
       case "object":
         return this.#members(v as Record<string, unknown>, depth + 1);
       case "bare":
@@ -276,14 +270,6 @@ class Reading {
     return target;
   }
 }
-
-/** Text that JSON can read, with the lists of a pool as tagged numbers. */
-const withTags = (text: string): string =>
-  hasLists(text)
-    ? splitLists(text)
-        .map((chunk, index) => (index % 2 === 0 ? chunk : `{"$":"l","v":${chunk}}`))
-        .join("")
-    : text;
 
 /** The beginning of a text that is one foreign value. */
 const FOREIGN = /^\{"\$":"([a-z]+)","v":/;

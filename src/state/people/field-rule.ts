@@ -12,6 +12,8 @@ export type Rule = Personal | Kept | Fields | Each | Members | Variants;
 export interface Personal {
   /** What takes its place; `LEFT_OUT` if the field goes with it. */
   readonly without: (value: unknown, judge: Judge) => unknown;
+  /** What a redactor is given of it, where that is not every text: it may only change what readers take as text. */
+  readonly redacted?: Rule;
 }
 
 /** It never holds what somebody said, for this reason. A value that is not of this kind is personal all the same. */

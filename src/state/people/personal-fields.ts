@@ -11,6 +11,7 @@ import {
   type Kept,
   type KeptOf,
   leftOut,
+  type Members,
   name,
   oneOf,
   type Rule,
@@ -33,12 +34,20 @@ const time: KeptOf<number> = count("a time");
 const moment: KeptOf<Date> = date("a time");
 const total: KeptOf<number> = count("counts what the program did");
 
+/** An erasure takes it; a redactor leaves it, because an erasure finds by it what it takes. */
+const whom: Kept = {
+  kept: "the id of a person",
+  is: (value) => typeof value === "string" || (Array.isArray(value) && value.every((each) => typeof each === "string")),
+};
+const besideWhom: Rule = { own: { subject: whom }, others: emptied };
+
 /** What all messages have. In the place of their metadata stands that they were erased, and what marks them as ours. */
 const SAID = {
   id,
   content: text,
   metadata: {
     without: (metadata: unknown) => ({ ...(isPlainObject(metadata) && marksIn(metadata)), erased: true }),
+    redacted: besideWhom,
   },
   providerMetadata: leftOut,
 } as const;
@@ -126,7 +135,7 @@ export const STATE_RULES: {
           }),
           idempotencyKey: name("random; another attempt must give the same"),
           // A hash that no call has: a call whose arguments are gone is refused, and never run without them.
-          argumentsHash: becomes("erased"),
+          argumentsHash: { ...becomes("erased"), redacted: name("a hash: with another one the call is refused") },
           arguments: leftOut,
           effect: oneOf({ pure: true, idempotent: true, atMostOnce: true }),
           terminal: yes("what the tool declared"),
@@ -182,6 +191,7 @@ export const STATE_RULES: {
     whose: "thread",
     rule: {
       own: {
+        subject: { ...content, redacted: whom },
         "holdfast.parent": { fields: { threadId: id, toolCallId: id } },
         "holdfast.session": {
           fields: {
@@ -214,6 +224,43 @@ export const STATE_RULES: {
 };
 
 type Rows = Readonly<Record<string, Rule>>;
+
+/** The metadata of a store's item. */
+export const ITEM_METADATA: Rule = { ...emptied, redacted: besideWhom };
+
+const way = "LangGraph finds its way by it";
+const ofGraph: Kept = { kept: way, is: (value) => isText(value) || typeof value === "number" || areTexts(value) };
+const isText = (value: unknown): boolean => typeof value === "string";
+const areTexts = (value: unknown): boolean =>
+  (Array.isArray(value) || isPlainObject(value)) &&
+  Object.values(value).every((each) => isText(each) || typeof each === "number");
+
+/** The metadata of a graph's checkpoint: what LangGraph notes in them in order to find its way, and all else. */
+export const GRAPH_METADATA: Members = {
+  own: {
+    source: oneOf({ input: true, loop: true, update: true, fork: true }),
+    step: count(way),
+    parents: ofGraph,
+    run_id: ofGraph,
+    thread_id: ofGraph,
+    task_id: ofGraph,
+    assistant_id: ofGraph,
+    graph_id: ofGraph,
+    counters_since_delta_snapshot: ofGraph,
+    checkpoint_id: ofGraph,
+    checkpoint_ns: ofGraph,
+    langgraph_step: count(way),
+    langgraph_node: ofGraph,
+    langgraph_triggers: ofGraph,
+    langgraph_path: ofGraph,
+    langgraph_checkpoint_ns: ofGraph,
+    langgraph_task_idx: count(way),
+    langgraph_request_id: ofGraph,
+    langgraph_version: ofGraph,
+    subject: { ...emptied, redacted: whom },
+  },
+  others: emptied,
+};
 
 const place: Kept = name("a position or a random id of the package's");
 const operator: Kept = name("whoever runs the storage: the proof of a hold or an erasure has to say it");
@@ -250,7 +297,7 @@ export const STORED_RULES: Readonly<
     namespace: { each: id },
     key: id,
     value: emptied,
-    metadata: emptied,
+    metadata: ITEM_METADATA,
     createdAt: moment,
     updatedAt: moment,
     version: total,
@@ -309,7 +356,7 @@ export const STORED_RULES: Readonly<
     checkpointNs: id,
     checkpointId: id,
     parentId: id,
-    metadata: emptied,
+    metadata: GRAPH_METADATA,
     createdAt: time,
     checkpointData: emptied,
     pendingWrites: emptied,

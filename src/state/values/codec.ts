@@ -12,25 +12,12 @@ import {
 } from "./doorway.ts";
 import { jsonBytes } from "./json-bytes.ts";
 import { pathTo } from "./path.ts";
+import { DAMAGED, isBase64, isLeafTag, type JsonObject, type JsonValue, leafOf, TAG, taggedLeaf } from "./tags.ts";
 
-/**
- * Lossless JSON. Values that JSON lacks are written as an object whose only
- * marker is the key "$". The set of tags is closed, and no tag names a
- * constructor. A user's own object with a "$" key is escaped, so no data can ever
- * be read as a tag.
- *
- *   {"$":"undefined"}                {"$":"number","v":"NaN"|"Infinity"|"-Infinity"|"-0"}
- *   {"$":"bigint","v":"123"}         {"$":"date","v":"2026-01-01T00:00:00.000Z"|null}
- *   {"$":"map","v":[[k,v],…]}        {"$":"set","v":[…]}
- *   {"$":"bytes","v":base64}         {"$":"buffer","v":base64}        (Uint8Array, Buffer)
- *   {"$":"object","v":{…}}           an object of the user's that has a "$" key
- *   {"$":"bare","v":{…}}             an object without a prototype
- *   {"$":"sealed","k":key id,"v":base64}                             a value that only that key opens
- */
+/** Lossless JSON: what JSON lacks is written as a tag of the closed table in `tags.ts`. */
 
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+export type { JsonValue } from "./tags.ts";
 
-const TAG = "$";
 /** A Map inside a Map costs three levels of JSON for one level of value. */
 const MAX_TREE_DEPTH = MAX_DEPTH * 4;
 
@@ -149,31 +136,25 @@ function encode(value: unknown, met: Uint8Array[]): JsonValue {
     case "boolean":
       return value;
     case "number":
-      if (Number.isFinite(value) && !Object.is(value, -0)) return value;
-      return { [TAG]: "number", v: Object.is(value, -0) ? "-0" : String(value) };
-    case "bigint":
-      return { [TAG]: "bigint", v: String(value) };
-    case "undefined":
-      return { [TAG]: "undefined" };
+      return taggedLeaf(value) ?? value;
     case "function":
     case "symbol":
       throw new Unstorable(value);
+    case "object":
+      return value === null ? null : encodeObject(value, met);
     default:
-      return value === null ? null : encodeObject(value as object, met);
+      return taggedLeaf(value) ?? null;
   }
 }
 
 function encodeObject(value: object, met: Uint8Array[]): JsonValue {
   if (Array.isArray(value)) return encodeItems(value, met);
-  if (value instanceof Date) return { [TAG]: "date", v: Number.isNaN(value.getTime()) ? null : value.toISOString() };
   if (value instanceof Map) return { [TAG]: "map", v: [...value].map((pair) => encodeItems(pair, met)) };
   if (value instanceof Set) return { [TAG]: "set", v: encodeItems([...value], met) };
-  if (value instanceof Uint8Array) {
-    met.push(value);
-    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    return { [TAG]: Buffer.isBuffer(value) ? "buffer" : "bytes", v: bytes.toString("base64") };
-  }
   if (value instanceof SealedValue) return { [TAG]: "sealed", k: value.keyId, v: value.sealed };
+  if (value instanceof Uint8Array) met.push(value);
+  const leaf = taggedLeaf(value);
+  if (leaf !== undefined) return leaf;
   const plain = encodeProperties(value as Record<string, unknown>, met);
   if (Object.getPrototypeOf(value) === null) return { [TAG]: "bare", v: plain };
   return Object.hasOwn(value, TAG) ? { [TAG]: "object", v: plain } : plain;
@@ -190,7 +171,7 @@ function encodeItems(items: readonly unknown[], met: Uint8Array[]): readonly Jso
   return changed ?? (items as readonly JsonValue[]);
 }
 
-function encodeProperties(value: Record<string, unknown>, met: Uint8Array[]): { readonly [key: string]: JsonValue } {
+function encodeProperties(value: Record<string, unknown>, met: Uint8Array[]): JsonObject {
   let changed: Record<string, JsonValue> | undefined;
   for (const key of Object.keys(value)) {
     const encoded = encode(value[key], met);
@@ -198,7 +179,7 @@ function encodeProperties(value: Record<string, unknown>, met: Uint8Array[]): { 
     changed ??= copyOwn(value);
     defineOwn(changed, key, encoded);
   }
-  return changed ?? (value as { readonly [key: string]: JsonValue });
+  return changed ?? (value as JsonObject);
 }
 
 /** Spread copies own keys, "__proto__" among them, without ever calling a setter. */
@@ -236,69 +217,44 @@ function decodeProperties(record: Record<string, unknown>, source: Source, depth
 
 function decodeTag(record: Record<string, unknown>, source: Source, depth: number): unknown {
   const { [TAG]: tag, k, v } = record;
-  switch (tag) {
-    case "undefined":
-      return undefined;
-    case "number":
-      if (typeof v === "string" && SPECIAL_NUMBERS.has(v)) return SPECIAL_NUMBERS.get(v);
-      break;
-    case "bigint":
-      if (typeof v === "string" && /^-?\d+$/.test(v)) return BigInt(v);
-      break;
-    case "date":
-      if (v === null) return own(freezeDate(new Date(Number.NaN)));
-      if (typeof v === "string" && isDateText(v)) return own(freezeDate(new Date(v)));
-      break;
-    case "bytes":
-      if (isBase64(v)) return met(source, new Uint8Array(Buffer.from(v, "base64")));
-      break;
-    case "buffer":
-      if (isBase64(v)) return met(source, Buffer.from(v, "base64"));
-      break;
-    case "map":
-      if (isListOfPairs(v)) return own(freezeMap(new Map(decodeOwned(v, source, depth + 1) as [unknown, unknown][])));
-      break;
-    case "set":
-      if (Array.isArray(v)) return own(freezeSet(new Set(decodeOwned(v, source, depth + 1) as unknown[])));
-      break;
-    case "object":
-      if (isPlain(v)) return decodeProperties(v, source, depth + 1);
-      break;
-    case "bare":
-      if (isPlain(v))
-        return decodeProperties(Object.setPrototypeOf(v, null) as Record<string, unknown>, source, depth + 1);
-      break;
-    case "sealed":
-      if (typeof k === "string" && isBase64(v)) return own(new SealedValue(k, v));
-      break;
-    default:
-      throw new StateError("INCOMPATIBLE", `${source.name} holds a value of the unknown kind ${JSON.stringify(tag)}`, {
-        path: source.name,
-      });
+  if (isLeafTag(tag)) {
+    const leaf = leafOf(tag, v);
+    if (leaf !== DAMAGED) return ownLeaf(leaf, source);
+  } else {
+    switch (tag) {
+      case "map":
+        if (isListOfPairs(v)) return own(freezeMap(new Map(decodeOwned(v, source, depth + 1) as [unknown, unknown][])));
+        break;
+      case "set":
+        if (Array.isArray(v)) return own(freezeSet(new Set(decodeOwned(v, source, depth + 1) as unknown[])));
+        break;
+      case "object":
+        if (isPlain(v)) return decodeProperties(v, source, depth + 1);
+        break;
+      case "bare":
+        if (isPlain(v))
+          return decodeProperties(Object.setPrototypeOf(v, null) as Record<string, unknown>, source, depth + 1);
+        break;
+      case "sealed":
+        if (typeof k === "string" && isBase64(v)) return own(new SealedValue(k, v));
+        break;
+      default:
+        throw new StateError(
+          "INCOMPATIBLE",
+          `${source.name} holds a value of the unknown kind ${JSON.stringify(tag)}`,
+          { path: source.name },
+        );
+    }
   }
   throw new StateError("CORRUPT", `${source.name} holds a damaged ${tag} value`, { path: source.name });
 }
 
-function met(source: Source, bytes: Uint8Array): Uint8Array {
-  source.met.push(bytes);
-  return ownBytes(bytes);
+function ownLeaf(leaf: unknown, { met }: Source): unknown {
+  if (leaf instanceof Date) return own(freezeDate(leaf));
+  if (!(leaf instanceof Uint8Array)) return leaf;
+  met.push(leaf);
+  return ownBytes(leaf);
 }
-
-const SPECIAL_NUMBERS: ReadonlyMap<string, number> = new Map([
-  ["NaN", Number.NaN],
-  ["Infinity", Number.POSITIVE_INFINITY],
-  ["-Infinity", Number.NEGATIVE_INFINITY],
-  ["-0", -0],
-]);
-
-/** Only what `toISOString` writes: we did not write a text that merely looks like a date. */
-const isDateText = (text: string): boolean => {
-  const date = new Date(text);
-  return !Number.isNaN(date.getTime()) && date.toISOString() === text;
-};
-
-const isBase64 = (value: unknown): value is string =>
-  typeof value === "string" && Buffer.from(value, "base64").toString("base64") === value;
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -312,6 +268,6 @@ export const canonicalJson = (value: unknown): string => JSON.stringify(ordered(
 function ordered(value: JsonValue): JsonValue {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(ordered);
-  const entries = Object.entries(value as { readonly [key: string]: JsonValue });
+  const entries = Object.entries(value as JsonObject);
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, ordered(item)]));
 }
