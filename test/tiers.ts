@@ -30,6 +30,7 @@ const SERVERS_ONLY: readonly string[] = [
 const ALSO_WITH_SERVERS: readonly string[] = [
   "src/backends/postgres/conformance.test.ts",
   "src/cli/migrate.test.ts",
+  "test/processes/sleeping-agent.test.ts",
   "test/session/{erasing,holds,racing-holds,racing-item-holds,racing-key-holds,sessions,user-store}.test.ts",
   "test/store/{known-defects,processes,read-access}.test.ts",
 ];

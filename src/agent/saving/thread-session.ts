@@ -6,7 +6,30 @@ import type { MeasureSave } from "../telemetry/save-metrics.ts";
 import { GatedEvents } from "./gated-events.ts";
 import { Gathering } from "./gathering.ts";
 import { isRefused, withoutRefusedResult } from "./refused-results.ts";
-import type { SessionOptions, SessionStorage, ThreadHold } from "./thread-hold.ts";
+
+/** Where a session's states go. */
+export interface SessionStorage {
+  /** With `ends` it is the last save of the run: whatever the run holds is given back with it. */
+  save(state: AgentState, ends: boolean): Promise<string>;
+  /** For a run that holds its thread. */
+  readonly hold?: ThreadHold;
+}
+
+export interface ThreadHold {
+  readonly isHeld: boolean;
+  /** Whether another may have taken over since the storage last confirmed the lease. */
+  readonly mayHaveRunOut: boolean;
+  /** Without a sign of life for three times this, another may take over. */
+  readonly renewEveryMs: number;
+  /** Takes, renews or gives back without saving anything. `state` is the newest that is stored. */
+  mark(state: AgentState, ends: boolean): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly emit?: (event: RunEvent) => void;
+  /** How long a save that settles a call with effects is tried. */
+  readonly saveRetryMs?: number;
+}
 
 /**
  * Long because the order of writes, outcomes and events is one machine with one state.
@@ -140,6 +163,20 @@ export class ThreadSession {
     if (hold === undefined || hold.isHeld) return;
     this.#mustHold = true;
     await this.save();
+  }
+
+  /**
+   * To be called right before an effect. The process may have slept since its last
+   * save, with another run on the thread meanwhile: where the time of the lease may
+   * be over, the storage is asked. Throws where the thread is another's, or that cannot be found out.
+   */
+  async confirmHold(): Promise<void> {
+    const hold = this.#storage?.hold;
+    for (let asked = 0; hold?.mayHaveRunOut === true; asked++) {
+      if (asked === MOST_CONFIRMATIONS) throw leaseTooShort(hold);
+      await (this.#next ?? this.#markNow(hold));
+    }
+    this.throwIfFailed();
   }
 
   /** The last save, and what the run held is given back with it. */
@@ -303,15 +340,32 @@ export class ThreadSession {
   /** Nothing was saved for a while: a sign of life, between the saves. */
   #renew(hold: ThreadHold): void {
     if (this.#next !== undefined || this.#ends) return;
-    this.#running = this.#running
-      .then(() => (this.#ends ? undefined : hold.mark(this.#saved, false)))
+    // Where the storage did not answer, the lease may yet be good; if it is not, the next save is refused.
+    this.#markNow(hold).catch(() => undefined);
+  }
+
+  #markNow(hold: ThreadHold): Promise<void> {
+    clearTimeout(this.#renewal);
+    const marked = this.#running.then(() => (this.#ends ? undefined : hold.mark(this.#saved, false)));
+    this.#running = marked
       .catch((error: unknown) => {
-        // Where the storage did not answer, the lease may yet be good; if it is not, the next save is refused.
         if (StateError.is(error, "CONFLICT")) this.#fail(error);
       })
       .then(() => this.#renewLater());
+    return this.#running.then(() => marked);
   }
 }
+
+/** Each takes a round trip to the storage; a lease that none of them outruns is no lease. */
+const MOST_CONFIRMATIONS = 5;
+
+const leaseTooShort = ({ renewEveryMs }: ThreadHold): StateError =>
+  new StateError(
+    "TIMEOUT",
+    `a lease of ${Math.round(3 * renewEveryMs)} ms ran out each time before the storage's confirmation arrived, so nothing was ` +
+      "begun under it; set a longer lease: { ttlMs }",
+    { written: "no" },
+  );
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;

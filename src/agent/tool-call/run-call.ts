@@ -47,6 +47,7 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
   emit({ type: "tool-start", ...named, arguments: input, attempt: started.attempts ?? 1 });
   const span = toolSpan(tool, call.id, started.attempts ?? 1);
   const outcome = await parts.telemetry.span(span, async (notes) => {
+    if (!(await mayBegin(context, tool, ledgerCall.execution))) return "cancelled";
     const ended = await attempt(context, tool, input, call, started);
     if (typeof ended === "object" && "status" in ended && ended.status !== "succeeded") notes.fail(ended.status);
     return ended;
@@ -75,6 +76,25 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
     error: wordsOf(outcome),
   });
   return next;
+}
+
+/**
+ * The last look before the tool is called, with nothing between the two that waits: the claim was
+ * saved, but since then the process may have slept and another may have taken the thread over.
+ */
+async function mayBegin({ session, signal }: RunContext, tool: Tool, before: ToolExecution): Promise<boolean> {
+  if (tool.effect === "pure") return true;
+  try {
+    await session.confirmHold();
+  } catch (error) {
+    // It was not begun, and must not look as if it may have run.
+    session.withdraw((state) => state.withToolExecution(before));
+    throw error;
+  }
+  if (!signal.aborted) return true;
+  session.change((state) => state.withToolExecution(before));
+  session.saveBeside();
+  return false;
 }
 
 type Begun =

@@ -1,0 +1,22 @@
+import { describe, test } from "vitest";
+import { describeWithService } from "../services/with-service.ts";
+import { DISK_BACKENDS } from "./disk-backends.ts";
+import { sharedOnDisk, sharedOnServer } from "./shared-storage.ts";
+import { wakeSleepers } from "./sleeping-agent.ts";
+
+const SAMPLE = 3;
+const NAME = "a process that slept between the claim of a call and the call does not act when it wakes";
+
+describe.each(DISK_BACKENDS)("%s:", (backend) => {
+  test(NAME, async () => {
+    const storage = await sharedOnDisk(backend);
+    await wakeSleepers(storage.url, SAMPLE);
+    await storage.dispose();
+  });
+});
+
+for (const backend of ["postgres", "redis"] as const) {
+  await describeWithService(backend, (server) => {
+    test(NAME, () => wakeSleepers(sharedOnServer(server).url, SAMPLE));
+  });
+}
