@@ -29,6 +29,12 @@ export class Dimension {
     return this.#isConfirmed;
   }
 
+  /** Whether there are vectors, of any length. */
+  async hasVectors(): Promise<boolean> {
+    if (!this.#isConfirmed) await this.#confirm();
+    return this.#isConfirmed;
+  }
+
   /** One after another: those who put the first vectors of the store at the same time. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(work);

@@ -3,13 +3,18 @@ import { untilAborted, withDeadline } from "../internal/time.ts";
 import { checkedVector } from "./vectors.ts";
 
 /** Turns texts into vectors, one for each, in order. */
-export type EmbedFunction = (
-  texts: readonly string[],
-  context: { readonly signal?: AbortSignal; readonly purpose: "store" | "search" },
-) => Promise<readonly (readonly number[] | Float32Array)[]>;
+export interface EmbedFunction {
+  (
+    texts: readonly string[],
+    context: { readonly signal?: AbortSignal; readonly purpose: "store" | "search" },
+  ): Promise<readonly (readonly number[] | Float32Array)[]>;
+  /** The model's name, kept beside its vectors: `Object.assign(embed, { modelId: "…" })`. @default none is kept */
+  readonly modelId?: string;
+}
 
 /** An embedding model of the AI SDK, of any specification; taken by its shape. */
 export interface EmbeddingModel {
+  /** Kept beside the vectors: an embedder of another name is refused. */
   readonly modelId: string;
   readonly maxEmbeddingsPerCall?: number | undefined | PromiseLike<number | undefined>;
   doEmbed(options: { values: string[]; abortSignal?: AbortSignal }): PromiseLike<{

@@ -11,6 +11,7 @@ import type { SealedBelow } from "./sealed-below.ts";
 import type { StoreAccess } from "./store-access.ts";
 import type { RankedItem, Scope } from "./store-driver.ts";
 import { checkedShare, checkedThreshold } from "./store-options.ts";
+import type { VectorSource } from "./vector-source.ts";
 import { queryWords } from "./words.ts";
 
 export interface SearchContext {
@@ -20,6 +21,7 @@ export interface SearchContext {
   readonly embedTimeoutMs: number;
   readonly textWeight: number;
   readonly sealedBelow: SealedBelow;
+  readonly source: VectorSource;
 }
 
 /** A ranking is paged through this far: what is behind it is better found by a better question. */
@@ -97,7 +99,7 @@ async function byText(
 }
 
 async function byMeaning(
-  { access, embedder, embedTimeoutMs, dimension }: SearchContext,
+  { access, embedder, embedTimeoutMs, dimension, source }: SearchContext,
   scope: Scope,
   query: string,
   limit: number,
@@ -107,6 +109,7 @@ async function byMeaning(
     throw invalid("a search by meaning needs the store's option `embedder`, or searchByEmbedding() with a vector");
   }
   if (query.trim() === "") return [];
+  await access.guard({ operation: "search" }, () => source.assertSame());
   const made = await access.guard({ operation: "search" }, () =>
     embed(embedder, [query], { purpose: "search", timeoutMs: embedTimeoutMs, signal }),
   );

@@ -62,6 +62,7 @@ import {
   writeOptionsOf,
 } from "./store-options.ts";
 import { UpdateTurns, updateItem } from "./updating.ts";
+import { VectorSource } from "./vector-source.ts";
 import { noteWritingContext, putResult, type WritingContext, writeItems } from "./writing.ts";
 
 const PER_CLEARING = 500;
@@ -91,6 +92,7 @@ export class Store extends BaseStore {
       index,
       redactor: options.redact,
       sealedBelow: new SealedBelow(this.#access),
+      source: new VectorSource(this.#access, this.#dimension, embedder as Embedder | undefined),
       textWeight: checkedShare("textWeight", textWeight) ?? 0.5,
     };
     noteWritingContext(this, this.#context);

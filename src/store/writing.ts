@@ -14,6 +14,7 @@ import type { SealedBelow } from "./sealed-below.ts";
 import type { StoreAccess } from "./store-access.ts";
 import { type Change, type ChangeResult, MOST_CHANGES, type PutChange, type RefusedWrite } from "./store-driver.ts";
 import { assertExpectedVersion, checkedIndex, checkedTtlMs } from "./store-options.ts";
+import { VectorSource } from "./vector-source.ts";
 import { checkedVector } from "./vectors.ts";
 import { indexedWords } from "./words.ts";
 import { writeTerms } from "./write-terms.ts";
@@ -29,6 +30,7 @@ export interface WritingContext {
   readonly index: readonly string[] | undefined;
   readonly redactor: Redactor | undefined;
   readonly sealedBelow: SealedBelow;
+  readonly source: VectorSource;
 }
 
 /** Needed once in the life of a store. */
@@ -76,20 +78,56 @@ export async function writeItems(
   const results =
     vector === undefined
       ? await apply(access, operation, [...changes, ...together])
-      : await writeVectors(context, operation, changes, together, vector.length);
+      : await writeVectors({
+          context,
+          operation,
+          changes,
+          together,
+          length: vector.length,
+          isEmbedded: prepared.some(({ toEmbed }) => toEmbed !== undefined && context.embedder !== undefined),
+        });
   return results.slice(0, changes.length);
 }
 
-async function writeVectors(
-  context: WritingContext,
-  operation: string,
-  changes: readonly PutChange[],
-  together: readonly Change[],
-  length: number,
+interface VectorWriting {
+  readonly context: WritingContext;
+  readonly operation: string;
+  readonly changes: readonly PutChange[];
+  readonly together: readonly Change[];
+  readonly length: number;
+  /** Whether the embedder made any of the vectors. */
+  readonly isEmbedded: boolean;
+}
+
+/** Another process may note its model first, and a store that was emptied may change its model: each time, one has won. */
+const MOST_SOURCES = 20;
+
+async function writeVectors(writing: VectorWriting): Promise<readonly ChangeResult[]> {
+  const { context, operation, changes, together, isEmbedded } = writing;
+  for (let races = 0; ; races++) {
+    const note = isEmbedded ? await context.source.note() : undefined;
+    const all = [...changes, ...together];
+    try {
+      if (note === undefined) return await writeFitting(writing, all);
+      // Before the vectors, also where the storage takes one after another: a name without vectors binds no other embedder.
+      if (all.length < MOST_CHANGES) return (await writeFitting(writing, [note, ...all])).slice(1);
+      await apply(context.access, operation, [note]);
+      return await writeFitting(writing, all);
+    } catch (error) {
+      if (races === MOST_SOURCES || !VectorSource.wasOvertaken(error)) throw error;
+    }
+  }
+}
+
+async function writeFitting(
+  { context, operation, changes, length, isEmbedded }: VectorWriting,
+  all: readonly Change[],
 ): Promise<readonly ChangeResult[]> {
-  const { access, dimension } = context;
-  const all = [...changes, ...together];
-  const assertFitting = (): Promise<void> => assertOneDimension(context, operation, changes);
+  const { access, dimension, source } = context;
+  const assertFitting = async (): Promise<void> => {
+    await assertOneDimension(context, operation, changes);
+    if (isEmbedded) await source.assertSame();
+  };
   await assertFitting();
   if (dimension.isConfirmed) return apply(access, operation, all);
   return dimension.inTurn(async () => {
@@ -233,11 +271,12 @@ function textsOf(
 }
 
 async function withVectors(
-  { embedder, embedTimeoutMs, dimension }: WritingContext,
+  { embedder, embedTimeoutMs, dimension, source }: WritingContext,
   prepared: readonly Prepared[],
 ): Promise<readonly PutChange[]> {
   const texts = prepared.flatMap(({ toEmbed }) => toEmbed ?? []);
   if (embedder === undefined || texts.length === 0) return prepared.map(({ change }) => change);
+  await source.assertSame();
   const vectors = [...(await embed(embedder, texts, { purpose: "store", timeoutMs: embedTimeoutMs }))];
   const changes: PutChange[] = [];
   for (const { change, toEmbed } of prepared) {

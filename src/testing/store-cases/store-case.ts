@@ -1,4 +1,5 @@
 import type { BaseStore } from "../../store/base-store.ts";
+import { accessOf } from "../../store/store-access.ts";
 import { type ConformanceCase, casesOf, type Fixture, type FixtureNeed } from "../conformance-case.ts";
 
 /** A capability, or a part of the fixture. */
@@ -11,7 +12,9 @@ export type StoreNeed =
   | "transactions"
   | "compareAndSet"
   /** The items outlive the process. */
-  | "durable";
+  | "durable"
+  /** It is a `Store` over a driver, and so can be opened with other options. */
+  | "driver";
 
 export type StoreCase = ConformanceCase<BaseStore, StoreNeed>;
 export type StoreFixture = Fixture<BaseStore>;
@@ -25,6 +28,8 @@ export function storeOffers({ subject, ...fixture }: StoreFixture, need: StoreNe
     case "outage":
     case "copy":
       return fixture[need] !== undefined;
+    case "driver":
+      return accessOf(subject) !== undefined;
     case "durable":
       return subject.capabilities.durability !== "memory";
     default:

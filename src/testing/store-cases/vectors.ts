@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { BaseStore } from "../../store/base-store.ts";
+import type { EmbedFunction } from "../../store/embedder.ts";
 import type { StoreHit, Vector } from "../../store/items.ts";
+import { Store } from "../../store/store.ts";
+import { accessOf } from "../../store/store-access.ts";
 import { another } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
 import { clusteredVectors, cosineOf, nearest } from "./sample-vectors.ts";
@@ -19,6 +22,19 @@ async function putVectors({ subject }: StoreFixture): Promise<void> {
       embedding,
     })),
   );
+}
+
+/** The store once more, with a model of that name whose vectors have three numbers. */
+function embeddedBy(store: BaseStore, modelId: string | undefined): Store {
+  const driver = accessOf(store)?.driver;
+  assert.ok(driver !== undefined);
+  const embed: EmbedFunction = async (texts) => texts.map((text) => [1, text.length, (modelId ?? "").length]);
+  return new Store(driver, { embedder: modelId === undefined ? embed : Object.assign(embed, { modelId }) });
+}
+
+async function refusesModel(work: () => Promise<unknown>, what: string): Promise<void> {
+  const { message } = await failsWith("INVALID_ARGUMENT", work, what);
+  for (const part of [/"one"/, /"other model"/, /put its items anew/]) assert.match(message, part, what);
 }
 
 const names = (indexes: readonly number[]): readonly string[] => indexes.map((index) => `v${index}`);
@@ -179,6 +195,67 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
       await failsWith("INVALID_ARGUMENT", () => other.putWithEmbedding(NS, "x", 1, [1, 2]), "another length");
       await failsWith("INVALID_ARGUMENT", () => other.searchByEmbedding(NS, { query: [1, 2] }), "another length");
       assert.deepEqual(keysOf(await other.searchByEmbedding(NS, { query: [1, 2, 3] })), ["k"]);
+    },
+  },
+  {
+    name: "an embedder of another name is refused where vectors are, though theirs have the same length",
+    needs: ["semanticSearch", "reopen", "driver"],
+    run: async (fixture) => {
+      const one = embeddedBy(fixture.subject, "one");
+      await one.putBatch(["a", "b"].map((key) => ({ namespace: NS, key, value: `text ${key}` })));
+      assert.equal((await one.search(NS, { query: "text", mode: "semantic" })).length, 2);
+      const there = await another(fixture);
+      const other = embeddedBy(there, "other model");
+      await refusesModel(() => other.put(NS, "c", "text c"), "a put");
+      await refusesModel(() => other.putBatch([{ namespace: NS, key: "c", value: "text c" }]), "a batch");
+      await refusesModel(() => other.search(NS, { query: "text", mode: "semantic" }), "a search by meaning");
+      await refusesModel(() => other.search(NS, { query: "text" }), "a hybrid search");
+      assert.equal(await other.exists(NS, "c"), false);
+      assert.equal(
+        (await other.search(NS, { query: "text", mode: "text" })).length,
+        2,
+        "a search by words needs no model",
+      );
+      await other.put(NS, "d", "no words", { index: false });
+      // The same model in another process, a function without a name, and vectors that a caller brings.
+      for (const modelId of ["one", undefined]) {
+        const same = embeddedBy(there, modelId);
+        await same.put(NS, `by ${modelId}`, "text e");
+        await same.putWithEmbedding(NS, `own ${modelId}`, 1, [1, 2, 3]);
+        assert.ok((await same.search(NS, { query: "text", mode: "semantic" })).length >= 4);
+      }
+    },
+  },
+  {
+    name: "the model of a store whose vectors are all gone is that of the next ones",
+    needs: ["semanticSearch", "reopen", "driver"],
+    run: async (fixture) => {
+      const one = embeddedBy(fixture.subject, "one");
+      await one.put(NS, "a", "text");
+      await one.clearNamespace(NS);
+      const other = embeddedBy(await another(fixture), "other model");
+      assert.deepEqual(await other.search(NS, { query: "text", mode: "semantic" }), []);
+      await other.put(NS, "b", "text");
+      const late = embeddedBy(await another(fixture), "one");
+      const failure = await failsWith("INVALID_ARGUMENT", () => late.put(NS, "c", "text"), "the model from before");
+      assert.match(failure.message, /come from the embedding model "other model"/);
+    },
+  },
+  {
+    name: "of two models that embed the first items of a store at once, one is refused",
+    needs: ["semanticSearch", "transactions", "ttl", "reopen", "driver"],
+    run: async (fixture) => {
+      for (let round = 0; round < 5; round++) {
+        const stores = ["one", "other model"].map(async (name) => embeddedBy(await another(fixture), name));
+        const [one, other] = await Promise.all(stores);
+        assert.ok(one !== undefined && other !== undefined);
+        await Promise.all([one.get(NS, "k"), other.get(NS, "k")]);
+        const outcomes = await Promise.allSettled([one.put(NS, "v0", "text"), other.put(NS, "v1", "text")]);
+        const codes = outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.code);
+        assert.deepEqual(codes.toSorted(), ["INVALID_ARGUMENT", false], "one of the two models is the store's");
+        assert.deepEqual(keysOf(await one.list(NS)), [`v${codes.indexOf(false)}`]);
+        await one.clearNamespace(NS);
+      }
     },
   },
   {

@@ -1,0 +1,74 @@
+import { StateError } from "../errors.ts";
+import type { Dimension } from "./dimension.ts";
+import type { Embedder } from "./embedder.ts";
+import { decodeItem, encodeItem } from "./item-codec.ts";
+import { readableId } from "./namespaces.ts";
+import type { StoreAccess } from "./store-access.ts";
+import type { ItemId, PutChange } from "./store-driver.ts";
+import { writeTerms } from "./write-terms.ts";
+
+/** An item, so that it lies wherever the vectors lie: below a tenant's prefix, behind a service, in a copy of the storage. */
+const SOURCE: ItemId = { namespace: ["holdfast:vectors"], key: "model" };
+
+/**
+ * The model that a store's vectors come from. Two models may give vectors of one length that have nothing to do with each
+ * other: a search among both answers with nonsense, and without an error. So the first write of a named embedder leaves its
+ * name in the same step as its vectors, and another name is refused while there are vectors. Vectors that callers bring
+ * themselves, and those of a function without a name, are taken for what the store holds.
+ */
+export class VectorSource {
+  readonly #access: StoreAccess;
+  readonly #dimension: Dimension;
+  readonly #name: string | undefined;
+  #isNoted = false;
+
+  constructor(access: StoreAccess, dimension: Dimension, embedder: Embedder | undefined) {
+    this.#access = access;
+    this.#dimension = dimension;
+    const name: unknown = embedder?.modelId;
+    this.#name = typeof name === "string" && name !== "" ? name : undefined;
+  }
+
+  /** Refuses to work with this embedder beside the vectors of another one. */
+  async assertSame(): Promise<void> {
+    await this.note();
+  }
+
+  /** What has to be written in one step with vectors of this embedder; `undefined` if its name is there already. */
+  async note(): Promise<PutChange | undefined> {
+    if (this.#name === undefined || this.#isNoted) return undefined;
+    const [there] = await this.#access.call({ operation: "dimension" }, (driver) => driver.read([SOURCE]));
+    const noted = there && decodeItem<{ readonly model?: unknown } | null>(there).value?.model;
+    const hasVectors = await this.#dimension.hasVectors();
+    if (noted === this.#name) {
+      this.#isNoted = hasVectors;
+      return undefined;
+    }
+    if (hasVectors && typeof noted === "string") throw this.#another(noted, this.#name);
+    const encoded = encodeItem({ model: this.#name }, undefined);
+    return {
+      kind: "put",
+      ...SOURCE,
+      ...encoded,
+      ...writeTerms(SOURCE, undefined, { ...encoded, ttlMs: undefined, index: false, embedding: undefined }),
+      expected: there?.version ?? null,
+      words: undefined,
+      vector: undefined,
+      ttlMs: undefined,
+    };
+  }
+
+  /** Whether a write was refused because another process has noted a model since `note()` looked. */
+  static wasOvertaken(error: unknown): boolean {
+    return StateError.is(error, "CONFLICT") && error.context.item === readableId(SOURCE);
+  }
+
+  #another(noted: string, name: string): StateError {
+    const { name: backend } = this.#access.driver;
+    return new StateError(
+      "INVALID_ARGUMENT",
+      `${backend}: the store's vectors come from the embedding model ${JSON.stringify(noted)}, and its embedder is ${JSON.stringify(name)}; vectors of two models cannot be compared. Open it with ${JSON.stringify(noted)}, or put its items anew into a store of their own that has ${JSON.stringify(name)}`,
+      { backend },
+    );
+  }
+}
