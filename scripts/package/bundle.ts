@@ -1,12 +1,14 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { SourceMap } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
-import { build, transform } from "esbuild";
+import { build } from "esbuild";
 import { rolldown } from "rolldown";
 import { minify } from "rolldown/utils";
 import { dts } from "rolldown-plugin-dts";
 import { ROOT } from "./packed.ts";
 
 const SOURCES = join(ROOT, "src");
+const SUITES = join(SOURCES, "testing/");
 
 /** They find files of the package two folders above their own address: chunks lie as deep as they do. */
 const ADDRESSED = ["cli/version.ts", "studio/page-files.ts"];
@@ -59,39 +61,59 @@ export async function bundle(folder: string): Promise<{ readonly files: number; 
     );
   const renamed = chunks.flatMap(({ code }) => code.match(RENAMED_CLASS) ?? []);
   if (renamed.length > 0) throw new Error(`classes have other names in dist: ${renamed.join(", ")}`);
-  for (const { fileName } of chunks) await strip(join(folder, fileName));
+  for (const { fileName, moduleIds } of chunks) {
+    const isSuite = moduleIds.some((id) => id.startsWith(SUITES)) && !moduleIds.some((id) => core.has(id));
+    await strip(join(folder, fileName), !isSuite);
+  }
   return { files: output.length, atOnce: core.size };
 }
 
 /**
  * Takes out comments and white space, which are in the declarations and the sources, and gives short names to what is
- * local to a function. Functions, classes and what a module declares keep their names, for stack traces and messages.
- * All is written in ASCII: one other letter makes every character of a file take two bytes, and its reading slower.
+ * neither a function nor a class: those keep theirs, for stack traces and messages. A conformance suite names its cases,
+ * so of its functions nothing else is asked.
  */
-async function strip(file: string): Promise<void> {
-  const given = await readFile(file, "utf8");
-  const { code: short, errors } = await minify(file, given, {
+async function strip(file: string, keepsFunctions: boolean): Promise<void> {
+  const keepNames = { function: keepsFunctions, class: true };
+  const { code, map, errors } = await minify(file, await readFile(file, "utf8"), {
     module: true,
-    compress: { target: "es2023", keepNames: { function: true, class: true } },
-    mangle: { toplevel: false, keepNames: true },
+    compress: { target: "es2023", keepNames },
+    mangle: { toplevel: true, keepNames },
     codegen: { removeWhitespace: true, legalComments: "none" },
+    sourcemap: true,
   });
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
-  // Lines of this length, so that a trace shows the words around a failure and not a whole file.
-  const { code } = await transform(short, { charset: "ascii", minifyWhitespace: true, lineLimit: 120 });
-  await writeFile(file, withClassNames(given, code));
+  if (map === undefined) throw new Error(`${file}: no source map, so its lines cannot be broken`);
+  await writeFile(file, inAscii(inLines(code, new SourceMap({ sourcesContent: [], sourceRoot: "", ...map, file }))));
 }
 
-/** esbuild gives a class expression that names itself another name, `A = class A2`; its name appears in messages. */
-function withClassNames(given: string, stripped: string): string {
-  let code = stripped;
-  for (const [, name = "", other = ""] of stripped.matchAll(/(?:var|let|const) (\w+) = class (\1\d+)\b/g)) {
-    const uses = new RegExp(`\\b${other}\\b`, "g");
-    if (uses.test(given)) throw new Error(`${name} is called ${other} in dist, and something else is called that too`);
-    code = code.replace(uses, name);
-  }
-  return code;
+/** About so long are the lines, so that a trace shows the words around a failure and not a whole file. */
+const LINE_LENGTH = 300;
+
+/**
+ * Breaks lines behind a comma or semicolon that ends something: there a new thing begins in the source map, which knows
+ * of none within a text or a pattern.
+ */
+function inLines(code: string, map: SourceMap): string {
+  const lines = code.split("\n").map((line, index) => {
+    const parts: string[] = [];
+    let from = 0;
+    for (const { index: at } of line.matchAll(/[;,]/g)) {
+      const next = at + 1;
+      if (next - from < LINE_LENGTH) continue;
+      const entry = map.findEntry(index, next);
+      if (!("generatedColumn" in entry) || entry.generatedLine !== index || entry.generatedColumn !== next) continue;
+      parts.push(line.slice(from, next));
+      from = next;
+    }
+    return [...parts, line.slice(from)].join("\n");
+  });
+  return lines.join("\n");
 }
+
+/** One other letter makes every character of a file take two bytes, and its reading slower. */
+const inAscii = (code: string): string =>
+  code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** The sources behind package.json's exports and its command, by where they lie in dist. */
 async function entryPoints(): Promise<Readonly<Record<string, string>>> {
@@ -133,6 +155,7 @@ export async function loadedByTheRoot(): Promise<ReadonlySet<string>> {
  */
 export async function bundleDeclarations(folder: string): Promise<number> {
   const names = Object.keys(await entryPoints());
+  const core = await declaredByTheRoot(join(folder, "index.d.ts"));
   const bundled = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, join(folder, `${name}.d.ts`)])),
     platform: "node",
@@ -144,14 +167,32 @@ export async function bundleDeclarations(folder: string): Promise<number> {
     format: "esm",
     entryFileNames: "[name].d.ts",
     chunkFileNames: "types/[name]-[hash].d.ts",
+    codeSplitting: { groups: [{ name: "core", test: (id) => core.has(id) }] },
   });
   await removeFiles(folder, ".d.ts");
   for (const file of output) {
     const path = join(folder, file.fileName);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, file.type === "chunk" ? file.code : file.source);
+    const text = file.type === "chunk" ? file.code : String(file.source);
+    // Without the bundler's notes of where a part was, and a tab for each two spaces of indentation.
+    await writeFile(
+      path,
+      text.replace(/^\/\/ dist\/.*\n/gm, "").replace(/^(?: {2})+/gm, (deep) => "\t".repeat(deep.length / 2)),
+    );
   }
   return output.length;
+}
+
+/** Every declaration that those of the root name, however deep: all in one file, as its JavaScript is. */
+async function declaredByTheRoot(root: string): Promise<ReadonlySet<string>> {
+  const reached = new Set([root]);
+  for (const path of reached) {
+    const text = await readFile(path, "utf8");
+    for (const [, next = ""] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.(?:js|ts)"/g)) {
+      reached.add(`${join(dirname(path), next)}.d.ts`);
+    }
+  }
+  return reached;
 }
 
 /** Those that tsc wrote one by one. */

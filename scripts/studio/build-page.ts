@@ -42,10 +42,24 @@ export async function buildStudio(folder: string = join(ROOT, "dist/studio/page"
   await writeFile(join(folder, "index.html"), html.replace("main.js", script).replace("studio.css", style));
   await writeFile(join(folder, "icon.svg"), await readFile(join(PAGE, "icon.svg")));
   await writeFile(join(folder, "LICENSES.txt"), await licences());
-  let packedBytes = 0;
-  for (const name of await readdir(folder))
-    packedBytes += gzipSync(await readFile(join(folder, name)), { level: 9 }).length;
-  return { folder, packedBytes };
+  for (const name of [script, style]) await pack(join(folder, name));
+  return { folder, packedBytes: await packedBytesOf(folder) };
+}
+
+/** As browsers are sent it: a third of its size on the disk. */
+async function pack(file: string): Promise<void> {
+  await writeFile(`${file}.gz`, gzipSync(await readFile(file), { level: 9 }));
+  await rm(file);
+}
+
+/** What a browser is sent for all files of a page. */
+export async function packedBytesOf(folder: string): Promise<number> {
+  let sum = 0;
+  for (const name of await readdir(folder)) {
+    const bytes = await readFile(join(folder, name));
+    sum += (name.endsWith(".gz") ? bytes : gzipSync(bytes, { level: 9 })).length;
+  }
+  return sum;
 }
 
 async function licences(): Promise<string> {

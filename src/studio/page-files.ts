@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { StateError } from "../errors.ts";
 
 export interface PageFile {
@@ -23,18 +23,20 @@ const TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** The page, read once: a few small files, by the paths they are asked for with. */
+/** The page, read once: a few small files, by the paths they are asked for with. What is large lies there packed, as `….gz`. */
 export async function readPageFiles(folder: string = BUILT): Promise<ReadonlyMap<string, PageFile>> {
   const files = new Map<string, PageFile>();
   for (const name of await readdir(folder).catch(() => [])) {
-    const type = TYPES[extname(name)];
+    const isPacked = name.endsWith(".gz");
+    const asked = isPacked ? name.slice(0, -".gz".length) : name;
+    const type = TYPES[extname(asked)];
     if (type === undefined) continue;
-    const bytes = await readFile(`${folder}/${name}`);
-    const isForever = /-[A-Z0-9]{8}\.\w+$/.test(name);
-    files.set(name === "index.html" ? "/" : `/${name}`, {
+    const kept = await readFile(`${folder}/${name}`);
+    const isForever = /-[A-Z0-9]{8}\.\w+$/.test(asked);
+    files.set(asked === "index.html" ? "/" : `/${asked}`, {
       type,
-      bytes,
-      packed: gzipSync(bytes, { level: 9 }),
+      bytes: isPacked ? gunzipSync(kept) : kept,
+      packed: isPacked ? kept : gzipSync(kept, { level: 9 }),
       isForever,
     });
   }
