@@ -6,7 +6,8 @@ import type { UserMessage } from "../state/message.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
 import { asUserMessage, withId } from "./assert-prompt.ts";
-import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
+import { assertResumeOptions, assertRunOptions, assertThreadNamed } from "./assert-run-options.ts";
+import type { RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { assertDrainOptions, type DrainOptions, drainRuns, signalOf } from "./run/cut-off.ts";
 import { LimitGuard } from "./run/limits.ts";
@@ -40,6 +41,11 @@ export type { CoreAgentOptions } from "./agent-options.ts";
 const running = new OpenOnce(() => import("./run/running.ts"));
 type Running = Awaited<ReturnType<typeof running.get>>;
 
+const REFUSALS = {
+  draining: "this agent is draining and takes no new runs",
+  closed: "this agent was closed; make a new one",
+} as const;
+
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
 export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedTool = NamedTool> {
   readonly #options: CoreAgentOptions<Context>;
@@ -48,7 +54,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
   /** The runs in progress, each with its AbortController. */
   readonly #active = new Map<Promise<void>, AbortController>();
   #runner: Runner<Output, Context> | undefined;
-  #draining = false;
+  #refuses: "draining" | "closed" | undefined;
 
   constructor(options: CoreAgentOptions<Context, Tools>) {
     this.#options = options;
@@ -76,6 +82,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
 
   #say(prompt: Said | undefined, options: RunOptions<Context>, open: OpenCheckpointer): Run<Output, Tools> {
     assertRunOptions(options);
+    if (open !== undefined) assertThreadNamed(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const message = said && aboutSubject(said, options);
     const { declineWaiting: declines = false } = options;
@@ -134,16 +141,34 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
     assertRecoverOptions(options);
     const checkpointer = await this.checkpointer;
     if (checkpointer === undefined) throw nothingToRecover();
-    const run = (threadId: string): Run<Output> =>
-      this.#start({ threadId, context: options.context, whenBusy: "reject" }, ({ goingOn }) => goingOn());
-    return recoverThreads(checkpointer, options, { now: this.#fixed.now(), isDraining: () => this.#draining, run });
+    const run = async (threadId: string): Promise<RunResult | undefined> => {
+      let isDone = false;
+      const result = await this.#start({ threadId, context: options.context, whenBusy: "reject" }, ({ goingOn }) =>
+        goingOn(() => {
+          isDone = true;
+        }),
+      );
+      return isDone ? undefined : result;
+    };
+    return recoverThreads(checkpointer, options, {
+      now: this.#fixed.now(),
+      isDraining: () => this.#refuses !== undefined,
+      run,
+    });
   }
 
   /** Lets every run finish its iteration, save and stop; new runs are refused. For SIGTERM. */
   async drain(options: DrainOptions = {}): Promise<void> {
     assertDrainOptions("drain()", options);
-    this.#draining = true;
+    this.#refuses ??= "draining";
     await drainRuns(this.#active, options);
+  }
+
+  /** Drains, and takes no runs any more. A checkpointer that was handed in stays open. */
+  async close(options: DrainOptions = {}): Promise<void> {
+    assertDrainOptions("close()", options);
+    this.#refuses = "closed";
+    await this.drain(options);
   }
 
   /**
@@ -160,7 +185,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
     openingIn: (part: Running) => Opening,
     open = this.#options.checkpointer,
   ): Run<Output, Tools> {
-    if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
+    if (this.#refuses !== undefined) throw new StateError("CLOSED", REFUSALS[this.#refuses]);
     assertAnswerable(this.#tools, options.threadId, open !== undefined);
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
@@ -182,7 +207,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
   }
 
   #runnerIn({ Runner }: Running): Runner<Output, Context> {
-    this.#runner ??= new Runner(this.#options, this.#tools, this.#fixed, () => this.#draining);
+    this.#runner ??= new Runner(this.#options, this.#tools, this.#fixed, () => this.#refuses !== undefined);
     return this.#runner;
   }
 }

@@ -40,6 +40,15 @@ export function assertRunOptions(options: RunOptions): void {
   }
 }
 
+/** A lost parameter of a request must not become a conversation that nobody keeps. */
+export function assertThreadNamed(options: RunOptions): void {
+  if (!("threadId" in options) || options.threadId !== undefined) return;
+  throw new TypeError(
+    "run(): threadId is undefined, so nothing would be saved, although the agent has a checkpointer. Most often a " +
+      "parameter of a request is missing, or has another name. Leave threadId out for a run that is not to be kept",
+  );
+}
+
 export function assertResumeOptions(options: ResumeOptions): void {
   const usage = "Write agent.resume({ threadId, interruptId, response })";
   if (typeof options !== "object" || options === null) {

@@ -94,6 +94,8 @@ export type ToolEndEvent<Tools extends NamedTool = NamedTool> =
       readonly toolCallId: string;
       readonly toolName: string;
       readonly status: Exclude<ToolExecution["status"], "succeeded">;
+      /** The request for approval that a person refused, where that is why the call was not made. */
+      readonly approvalId?: string;
     };
 
 type ToolSuccess<Tools extends NamedTool> =

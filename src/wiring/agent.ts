@@ -62,8 +62,8 @@ export class Agent<
   }
 
   /** Drains, and closes the checkpointer if the agent opened it itself, from a URL. One that was handed in stays open. */
-  async close(options: DrainOptions = {}): Promise<void> {
-    await this.drain(options);
+  override async close(options: DrainOptions = {}): Promise<void> {
+    await super.close(options);
     await (await this.#opened?.opened())?.close();
   }
 

@@ -57,6 +57,17 @@ describe("a tool that answers later", () => {
     await expect(agent().complete({ ...outcome, toolCallId: "s" })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
+  test("the same outcome with its keys in another order is the same", async () => {
+    const { agent } = setUp();
+    await agent().run("go", { threadId: "t" });
+    const outcome = { threadId: "t", toolCallId: "r" };
+    await agent().complete({ ...outcome, result: { url: "x.png", size: { w: 1, h: 2 } } });
+    const again = await agent().complete({ ...outcome, result: { size: { h: 2, w: 1 }, url: "x.png" } });
+    expect(again.text).toBe("ready");
+    const other = { ...outcome, result: { size: { h: 1, w: 2 }, url: "x.png" } };
+    await expect(agent().complete(other)).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
   test("two calls are completed one after the other, in any order", async () => {
     const calls = ["a", "b"].map((id) => ({ name: "render", id }));
     const { agent, store } = setUp([{ toolCalls: calls }, "ready"]);

@@ -7,6 +7,7 @@ import { userMessage } from "../../src/state/message.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { failureOf } from "../failure-of.ts";
 import { agentOf, eventsOf, ofType } from "./agent-of.ts";
+import { gate } from "./gate.ts";
 import { MemoryStore } from "./stored-thread.ts";
 
 test("a run that is overtaken again and again asks its model once too often and no more", async () => {
@@ -67,4 +68,32 @@ test("a run that has nothing to do and is overtaken while it looks begins again,
     state: { metadata: { by: "a script" } },
   });
   expect(ended).toBe(1);
+});
+
+test("runs that waited for another one ask no model before the thread is theirs", async () => {
+  const store = new MemoryStore();
+  const [begun, go] = [gate(), gate()];
+  const work = tool({
+    name: "work",
+    execute: async () => {
+      begun.open();
+      await go.opened;
+    },
+  });
+  const holds = agentOf({
+    model: scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]),
+    checkpointer: store.open(),
+    tools: [work],
+  }).run("go", { threadId: "t" });
+  await begun.opened;
+  const models = ["a", "b", "c", "d"].map((answer) => scriptedModel([answer, answer, answer]));
+  const waiting = models.map((model) =>
+    agentOf({ model, checkpointer: store.open() }).run("me too", { threadId: "t" }),
+  );
+  for (const run of waiting) {
+    for await (const event of run) if (event.type === "waiting") break;
+  }
+  go.open();
+  await Promise.all([holds, ...waiting]);
+  expect(models.map(({ requests }) => requests.length)).toEqual([1, 1, 1, 1]);
 });

@@ -135,6 +135,25 @@ describe("a run on a page", () => {
     expect(after.parts.find(({ type }) => type === "tool-look")).toMatchObject({ output: "paid" });
   });
 
+  test("an approval that a person refuses is a denied output, in the stream, on reconnecting and in a page that begins", async () => {
+    const pay = tool({ name: "look", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" });
+    const { agent, store } = setUp(scriptedModel(SCRIPT), [pay]);
+    const { last } = await pageOf(await send(agent, say("pay")));
+    const response = { decision: "deny", reason: "too dear" };
+    const resumed = agent.resume({ threadId: "t", interruptId: "c1/approval", response });
+    const chunks = resumed.toUIMessageStream() as ReadableStream<UIMessageChunk>;
+    const { last: after } = await pageOf(chunks, last);
+    expect(after.parts.find(({ type }) => type === "tool-look")).toMatchObject({ state: "output-denied" });
+    const followed = agent.thread("t").toUIMessageStream({ pollMs: 5 }) as ReadableStream<UIMessageChunk>;
+    const { last: again } = await pageOf(followed);
+    expect(again.parts.find(({ type }) => type === "tool-look")).toMatchObject({ state: "output-denied" });
+    const [, begun] = toUIMessages(await store.state());
+    expect(begun?.parts.find(({ type }) => type === "tool-look")).toMatchObject({
+      state: "output-denied",
+      approval: { id: "c1/approval", approved: false, reason: "too dear" },
+    });
+  });
+
   test("a failure is told to the page without its words, and thrown by the run", async () => {
     const { agent } = setUp(scriptedModel([new ModelError("the key sk-1 is wrong", { retryable: false })]));
     const run = agent.run("where?", { threadId: "t" });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { CoreAgent } from "../../src/agent/agent.ts";
 import { type Tool, type ToolContext, tool } from "../../src/agent/tool-call/tool.ts";
+import { StateError } from "../../src/errors.ts";
 import { type ScriptStep, scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { failureOf } from "../failure-of.ts";
 import { agentOf } from "./agent-of.ts";
@@ -108,6 +109,45 @@ describe("recover goes on with what was left unfinished", () => {
     );
     expect(reports.flatMap(({ failed }) => failed)).toEqual([]);
     expect(done.toSorted()).toEqual(ids);
+  });
+
+  test("a thread that another process finished between the look and the turn is not counted again", async () => {
+    const store = new MemoryStore();
+    await killed(store, "t");
+    const done: string[] = [];
+    const second = store.open();
+    const list = second.listWithMetadata.bind(second);
+    second.listWithMetadata = async (...given) => {
+      const found = await list(...given);
+      expect((await rescuer(store, done).recover({ olderThanMs: 0 })).resumed).toHaveLength(1);
+      return found;
+    };
+    const late = agentOf({ model: scriptedModel([]), checkpointer: second, tools: [work(done)] });
+    expect(await late.recover({ olderThanMs: 0 })).toEqual({ resumed: [], failed: [], warnings: [] });
+    expect(done).toEqual(["t"]);
+  });
+
+  test("a thread whose holder cannot be looked up is reported, and the others are run", async () => {
+    const store = new MemoryStore();
+    const begun = gate();
+    const hangs = tool({
+      name: "work",
+      effect: "idempotent",
+      execute: () => (begun.open(), new Promise(() => undefined)),
+    });
+    const alive = agentOf({ model: scriptedModel([works]), checkpointer: store.open(), tools: [hangs] });
+    void alive.run("go", { threadId: "t1" }).catch(() => undefined);
+    await begun.opened;
+    for (const id of ["t2", "t3"]) await killed(store, id);
+    const tail = store.log.tail.bind(store.log);
+    store.log.tail = async (threadId) => {
+      if (threadId === "t1") throw new StateError("CORRUPT", "the record is damaged", { threadId });
+      return tail(threadId);
+    };
+    const done: string[] = [];
+    const report = await rescuer(store, done).recover({ olderThanMs: 0, concurrency: 1 });
+    expect(report.failed).toMatchObject([{ threadId: "t1", error: { code: "CORRUPT" } }]);
+    expect(done.toSorted()).toEqual(["t2", "t3"]);
   });
 
   test("what waits for a person is left waiting; what was answered goes on", async () => {

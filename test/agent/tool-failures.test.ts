@@ -115,8 +115,18 @@ describe("a tool that throws", () => {
 });
 
 describe("a tool that returns what cannot be written down", () => {
-  const cyclic: Record<string, unknown> = {};
-  cyclic["self"] = cyclic;
+  const cyclic: Record<string, unknown> = { a: [] };
+  (cyclic["a"] as unknown[]).push({ self: cyclic });
+
+  test.each([
+    ["a cycle", cyclic, "result.a[0].self is circular: it is result again"],
+    ["a BigInt", { rows: [{ amount: 1n }] }, "result.rows[0].amount is a BigInt"],
+    ["a BigInt alone", 1n, "result is a BigInt"],
+    ["NaN", { mean: Number.NaN }, "result.mean is NaN"],
+    ["Infinity", [1, Number.POSITIVE_INFINITY], "result[1] is Infinity"],
+  ])("%s: the model is told where it is", async (_, returned, where) => {
+    expect(await told([tool({ name: "work", execute: () => returned })])).toContain(where);
+  });
 
   test.each([
     ["a cycle", cyclic],
@@ -134,12 +144,15 @@ describe("a tool that returns what cannot be written down", () => {
   });
 });
 
+const SHARED = { a: 1 };
+
 test.each([
   ["undefined", undefined, "done"],
   ["an empty text", "", ""],
   ["null", null, "null"],
   ["false", false, "false"],
   ["a date", new Date(0), '"1970-01-01T00:00:00.000Z"'],
+  ["an object that is in it twice, which is no cycle", { x: SHARED, y: [SHARED] }, '{"x":{"a":1},"y":[{"a":1}]}'],
   ["half of a surrogate pair", "\ud83d", "\ud83d"],
 ])("a tool that returns %s succeeded", async (_, returned, expected) => {
   const store = new MemoryStore();

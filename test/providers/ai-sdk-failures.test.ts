@@ -115,6 +115,21 @@ describe.each(providers)("$name", ({ open, start, key, firstHalf }) => {
     expect(fake.requests).toHaveLength(1);
   });
 
+  test.each([
+    ["of no known shape", "4f9d2c7a81b34e6f9a0c5d7e8b1a2c3d"],
+    ["in two pieces", "live-Zx81kQpL09vBnM3wTyUi"],
+    ["masked in its middle", "ab12****9zZ"],
+    ["of another provider", "gsk_abcdefghijklmnop"],
+  ])("a key %s that a provider quotes when it refuses it is hidden; the model's name is not", async (_, quoted) => {
+    await using fake = await start([
+      { status: 401, message: `Incorrect API key provided: ${quoted} (gpt-4o-mini-2024-07-18)` },
+    ]);
+    const failure = await failureOf(() => collectAnswer(fromAiSdk(open(fake.url), { retry: false }).stream(request)));
+    const all = [failure.message, failure.stack, (failure.cause as Error).message, (failure.cause as Error).stack];
+    expect(all.join("\n")).not.toContain(quoted);
+    expect(failure.message).toContain("gpt-4o-mini-2024-07-18");
+  });
+
   test("an account without money is not tried again", async () => {
     await using fake = await start([
       { status: 429, message: "You exceeded your quota", code: "insufficient_quota" },

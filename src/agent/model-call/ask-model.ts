@@ -181,9 +181,11 @@ function withUnusedIds(state: AgentState, message: AssistantMessage): AssistantM
   return { ...message, toolCalls };
 }
 
+/** The first number to try is that of the call in its thread: the numbers before it are mostly taken where an id is repeated. */
 function unusedId(state: AgentState, given: string, used: ReadonlySet<string> = new Set()): string {
   let id = given;
-  for (let count = 2; used.has(id) || callAt(state.toolExecutions, id) !== -1; count++) id = `${given}_${count}`;
+  for (let number = state.toolExecutions.length + 1; used.has(id) || callAt(state.toolExecutions, id) !== -1; number++)
+    id = `${given}_${number}`;
   return id;
 }
 

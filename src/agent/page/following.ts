@@ -8,7 +8,7 @@ import type { StopReason } from "../events.ts";
 import { stopReasonOf } from "../model-call/finish.ts";
 import { isRepairRequest } from "../model-call/repair-request.ts";
 import { turnOf } from "../run/turn-number.ts";
-import { pendingInterrupts } from "../tool-call/interrupts.ts";
+import { deniedApproval, pendingInterrupts } from "../tool-call/interrupts.ts";
 import { type UIMessageChunk, UIMessageWriter, type UIStreamOptions } from "./ui-stream.ts";
 
 export interface FollowOptions extends UIStreamOptions {
@@ -51,6 +51,7 @@ export async function* followTurn(
       const said = ofTurn(state, turn);
       for (const message of said.slice(seen)) {
         if (message.role === "assistant") yield* page.step(turn);
+        if (message.role === "tool" && deniedApproval(state, message.toolCallId)) page.denied(message.toolCallId);
         yield* page.message(message);
       }
       seen = said.length;

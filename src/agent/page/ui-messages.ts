@@ -1,6 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { described } from "../../internal/known-options.ts";
 import type { AgentState } from "../../state/agent-state.ts";
+import type { Interrupt } from "../../state/fields.ts";
 import {
   type AssistantMessage,
   type ContentPart,
@@ -9,6 +10,7 @@ import {
   type UserMessage,
 } from "../../state/message.ts";
 import { isRepairRequest } from "../model-call/repair-request.ts";
+import { deniedApproval } from "../tool-call/interrupts.ts";
 import { outputOf, turnMessageId } from "./ui-stream.ts";
 
 /** A message as pages of the AI SDK keep it. */
@@ -21,11 +23,13 @@ export interface UIMessage {
 export type UIPart = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** A thread as a page begins with it: one message for what a user said, one for all that the turn brought. */
-export function toUIMessages(state: Pick<AgentState, "messages">): readonly UIMessage[] {
+export function toUIMessages(
+  state: Pick<AgentState, "messages"> & Partial<Pick<AgentState, "interrupts">>,
+): readonly UIMessage[] {
   if (!Array.isArray(state?.messages)) {
     throw new TypeError("toUIMessages() takes a state; load() gives undefined where there is no thread");
   }
-  const { messages } = state;
+  const { messages, interrupts = [] } = state;
   const shown: UIMessage[] = [];
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.toolCallId, message]] : [])),
@@ -39,7 +43,7 @@ export function toUIMessages(state: Pick<AgentState, "messages">): readonly UIMe
     if (message.role !== "assistant") continue;
     const id = turnMessageId(turn);
     const last = shown.at(-1);
-    const parts = [{ type: "step-start" }, ...partsOf(message.content), ...callsOf(message, results)];
+    const parts = [{ type: "step-start" }, ...partsOf(message.content), ...callsOf(message, results, interrupts)];
     if (last?.id === id) shown[shown.length - 1] = { ...last, parts: [...last.parts, ...parts] };
     else shown.push({ id, role: "assistant", parts });
   }
@@ -57,14 +61,25 @@ function partsOf(content: Message["content"]): readonly UIPart[] {
 const urlOf = ({ data, mediaType }: Extract<ContentPart, { type: "file" }>): string =>
   data instanceof Uint8Array ? `data:${mediaType};base64,${Buffer.from(data).toString("base64")}` : data.url;
 
-function callsOf({ toolCalls = [] }: AssistantMessage, results: ReadonlyMap<unknown, unknown>): readonly UIPart[] {
+function callsOf(
+  { toolCalls = [] }: AssistantMessage,
+  results: ReadonlyMap<unknown, unknown>,
+  interrupts: AgentState["interrupts"],
+): readonly UIPart[] {
   return toolCalls.map(({ id, name, arguments: input }) => {
     const result = results.get(id) as Extract<Message, { role: "tool" }> | undefined;
     const call = { type: `tool-${name}`, toolCallId: id, input };
     if (result === undefined) return { ...call, state: "input-available" };
+    const denied = deniedApproval({ interrupts }, id);
+    if (denied !== undefined) return { ...call, state: "output-denied", approval: refusalIn(denied) };
     if (result.isError === true) return { ...call, state: "output-error", errorText: textOf(result) };
     return { ...call, state: "output-available", output: outputOf(textOf(result)) };
   });
+}
+
+function refusalIn({ id, answer }: Interrupt): UIPart["approval"] {
+  const { reason } = (answer?.value ?? {}) as { readonly reason?: string };
+  return { id, approved: false, ...(reason !== undefined && { reason }) };
 }
 
 /**

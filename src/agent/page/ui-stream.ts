@@ -35,6 +35,7 @@ const maskedError = (error: unknown): string => `The run failed (${StateError.is
 export class UIMessageWriter {
   readonly #sendReasoning: boolean;
   readonly #inputs = new Set<string>();
+  readonly #denied = new Set<string>();
   #isStarted = false;
   #isInStep = false;
   #hasSpoken = false;
@@ -56,6 +57,9 @@ export class UIMessageWriter {
         return yield { type: "tool-input-delta", toolCallId: event.toolCallId, inputTextDelta: event.text };
       case "tool-start":
         return yield* this.#resumed(event.toolCallId, event.toolName, event.arguments);
+      case "tool-end":
+        if (event.status === "denied" && event.approvalId !== undefined) this.denied(event.toolCallId);
+        return;
       case "message":
         return yield* this.message(event.message);
       case "tool-progress":
@@ -72,6 +76,11 @@ export class UIMessageWriter {
       case "run-end":
         return yield* this.end(event.stopReason);
     }
+  }
+
+  /** A person refused this call: its result says nothing more. */
+  denied(toolCallId: string): void {
+    this.#denied.add(toolCallId);
   }
 
   /** A step of the model's: its words, its calls and what came of them. */
@@ -140,6 +149,7 @@ export class UIMessageWriter {
   #result(message: ToolMessage): UIMessageChunk {
     const { toolCallId, isError } = message;
     const text = textOf(message);
+    if (this.#denied.has(toolCallId)) return { type: "tool-output-denied", toolCallId };
     if (isError === true) return { type: "tool-output-error", toolCallId, errorText: text };
     return { type: "tool-output-available", toolCallId, output: outputOf(text) };
   }

@@ -41,8 +41,8 @@ export interface Place {
   /** Held around the run, by a checkpointer that has leases of its own making. */
   readonly lease?: Lease;
   readonly turn?: Turn;
-  /** An attempt before this one was overtaken: this one asks no model before it has the thread. */
-  readonly isRepeated?: boolean;
+  /** Others want the thread, too: this run asks no model before it has it. */
+  readonly isContended?: boolean;
 }
 
 /** How often to repeat an attempt that was refused although the thread has not changed. */
@@ -112,6 +112,7 @@ async function ridingOnSaves<T>(
   if (context === undefined) throw new TypeError("a checkpointer without a log has no leases that ride on saves");
   const deadline = performance.now() + terms.waitMs;
   const overtaken: (string | undefined)[] = [];
+  let hasWaited = false;
   for (;;) {
     const [stored] = await Promise.all([loadState(checkpointer, threadId), context.clock.ready()]);
     if (!checkpointer.capabilities.lease) {
@@ -121,12 +122,20 @@ async function ridingOnSaves<T>(
     const holder = await holderAt(context, stored, threadId);
     if (holder !== undefined) {
       if (terms.whenBusy === "reject" && !knows(stored, terms.messageId)) throw holder.conflict;
+      hasWaited = true;
       await whileHeld(holder, () => holderNow(context, threadId), { ...terms, deadline });
       continue;
     }
     const riding = new RidingLease(context, threadId, terms);
     try {
-      return await work({ checkpointer, threadId, stored, riding, turn, isRepeated: overtaken.length > 0 });
+      return await work({
+        checkpointer,
+        threadId,
+        stored,
+        riding,
+        turn,
+        isContended: hasWaited || overtaken.length > 0,
+      });
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
       const head = stored && positionOf(context, stored, threadId)?.checkpointId;

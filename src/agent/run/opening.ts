@@ -46,13 +46,12 @@ export async function begin(
   if (left === "interrupted") {
     const interruptIds = pendingInterrupts(session.state).map(({ id }) => id);
     const which = interruptIds.join(", ");
-    throw new StateError("INTERRUPTED", `the thread waits for an answer to ${which}; call resume() first`, {
-      interruptIds,
-    });
+    const what = `the thread waits for an answer to ${which}; call resume() first, or decline it with declineWaiting: true`;
+    throw new StateError("INTERRUPTED", what, { interruptIds });
   }
   if (left === "pending") {
     const which = pendingCalls(session.state).map(({ toolCallId }) => toolCallId);
-    const what = `the thread waits until ${which.join(", ")} is completed; call complete() first, or say declineWaiting`;
+    const what = `the thread waits until ${which.join(", ")} is completed; call complete() first, or give it up with declineWaiting: true`;
     throw new StateError("INTERRUPTED", what, { interruptIds: [] });
   }
   const isRepeated = isSaidAlready(context, message);

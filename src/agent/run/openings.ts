@@ -5,6 +5,7 @@ import { type CompleteOptions, completion } from "../tool-call/completing.ts";
 import { answerInterrupt, declineWaiting, type PersonAnswer } from "../tool-call/interrupts.ts";
 import { giveUpPending } from "../tool-call/later.ts";
 import { goBack } from "./going-back.ts";
+import { endedByTerminalTool, isAnswered } from "./loop.ts";
 import { begin, type Opening } from "./opening.ts";
 
 /** Words of a user, or without them what was left unfinished. */
@@ -45,7 +46,12 @@ export const answering = (interruptId: string, given: PersonAnswer): Opening => 
 export const completing = (options: CompleteOptions): Opening => ({ needsThread: true, begin: completion(options) });
 
 /** Nothing new: what a process that is gone left unfinished. */
-export const goingOn = (): Opening => ({
+export const goingOn = (onNothingLeft: () => void): Opening => ({
   needsThread: true,
-  begin: (context, adopt) => begin(context, adopt, undefined),
+  begin: async (context, adopt) => {
+    const { state } = context.session;
+    if (!isAnswered(state) && !endedByTerminalTool(context)) return begin(context, adopt, undefined);
+    onNothingLeft();
+    return { stopReason: "complete" };
+  },
 });

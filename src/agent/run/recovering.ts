@@ -60,7 +60,8 @@ export function assertRecoverOptions(options: RecoverOptions): void {
 interface Recovery {
   readonly now: number;
   readonly isDraining: () => boolean;
-  readonly run: (threadId: string) => PromiseLike<RunResult>;
+  /** `undefined` where nothing was left to do: another process was faster. */
+  readonly run: (threadId: string) => Promise<RunResult | undefined>;
 }
 
 const PAGE = 100;
@@ -86,10 +87,10 @@ export async function recoverThreads(
     const workers = Array.from({ length: Math.min(concurrency, queue.length) }, async () => {
       for (let next = queue.shift(); next !== undefined && !isStopped(); next = queue.shift()) {
         const { threadId } = next;
-        if (await isHeld(checkpointer, next, now)) continue;
         try {
-          const { stopReason } = await run(threadId);
-          resumed.push({ threadId, stopReason });
+          if (await isHeld(checkpointer, next, now)) continue;
+          const result = await run(threadId);
+          if (result !== undefined) resumed.push({ threadId, stopReason: result.stopReason });
         } catch (error) {
           if (!isTakenByAnother(error)) failed.push({ threadId, error });
         }

@@ -185,7 +185,7 @@ export class Runner<Output, Context> {
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
       warnOfOtherNames(context);
-      if (place?.isRepeated === true) await session.durable();
+      if (place?.isContended === true) await session.durable();
       const reached = ended ?? (await drive(context));
       session.change((state) => withStopMark(state, reached.stopReason));
       await session.finish();

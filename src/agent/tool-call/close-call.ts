@@ -20,8 +20,8 @@ export async function close(
   const hasEffects = tool?.effect !== "pure";
   if (hasEffects || parts.saveEvery === 1) session.saveBeside({ settles: hasEffects });
   const ended = { type: "tool-end", toolCallId: call.id, toolName: call.name } as const;
-  const { status, returned } = outcome;
-  if (status !== "succeeded") emit({ ...ended, status });
+  const { status, returned, approvalId } = outcome;
+  if (status !== "succeeded") emit({ ...ended, status, ...(approvalId !== undefined && { approvalId }) });
   else emit({ ...ended, status, ...(returned !== undefined && { result: returned }) });
   const message = heldFieldsOf(session.state).messages.findLast(
     (entry) => entry.role === "tool" && entry.toolCallId === call.id,

@@ -2,7 +2,7 @@ import { reasonOf, StateError } from "../../errors.ts";
 import { heldFieldsOf } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { isSettled } from "../../state/tool-calls.ts";
-import { encodeText } from "../../state/values/codec.ts";
+import { canonicalJson, encodeText } from "../../state/values/codec.ts";
 import type { Opening } from "../run/opening.ts";
 import type { RunContext } from "../run/run-context.ts";
 import type { RunOptions } from "../run-options.ts";
@@ -54,9 +54,7 @@ function assertRepeated({ session, threadId }: RunContext, toolCallId: string, o
   );
   const whole = session.state.artifacts[toolCallId] ?? told?.content;
   const isSame =
-    execution.status === outcome.status &&
-    whole !== undefined &&
-    encodeText(whole, "result") === encodeText(outcome.content, "result");
+    execution.status === outcome.status && whole !== undefined && meaningOf(whole) === meaningOf(outcome.content);
   if (isSame) return;
   if (!isSettled(execution)) throw notBegun(execution);
   const advice = execution.status === "unknown" ? "; checkpointer.settleCall() says how it ended after all" : "";
@@ -64,6 +62,16 @@ function assertRepeated({ session, threadId }: RunContext, toolCallId: string, o
     "CONFLICT",
     `the call ${JSON.stringify(toolCallId)} is settled already: it is ${execution.status}${advice}`,
   );
+}
+
+/** A queue may write the same result with its keys in another order. */
+function meaningOf(content: Outcome["content"]): string {
+  if (typeof content !== "string") return encodeText(content, "result");
+  try {
+    return canonicalJson(JSON.parse(content));
+  } catch {
+    return JSON.stringify(content);
+  }
 }
 
 const notBegun = ({ toolCallId, status }: ToolExecution): StateError =>

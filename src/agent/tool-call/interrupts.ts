@@ -24,6 +24,18 @@ export class InterruptSignal {
   }
 }
 
+/** The id of the question whether a call may be made. */
+export const approvalIdOf = (toolCallId: string): string => `${toolCallId}/approval`;
+
+/** The request for approval of this call, where a person refused it. */
+export const deniedApproval = (
+  { interrupts }: Pick<AgentState, "interrupts">,
+  toolCallId: string,
+): Interrupt | undefined =>
+  interrupts.find(
+    ({ id, answer }) => id === approvalIdOf(toolCallId) && (answer?.value as Approval | undefined)?.decision === "deny",
+  );
+
 /** How a person answers a tool that needs approval. */
 export type Approval =
   | { readonly decision: "approve" }

@@ -5,11 +5,11 @@ import type { ToolCall } from "../../state/message.ts";
 import { guardedCall } from "../guards.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { toolContext } from "./attempt-call.ts";
-import type { Approval } from "./interrupts.ts";
+import { type Approval, approvalIdOf } from "./interrupts.ts";
 import { overdue } from "./later.ts";
 import { argumentsHash, earlierSuccess, type LedgerCall } from "./ledger.ts";
 import type { Tool, VerifiedOutcome } from "./tool.ts";
-import { failure, type Outcome, success } from "./tool-result.ts";
+import { failure, type Outcome, READ_RESULT, success } from "./tool-result.ts";
 
 /** What becomes of a call: it waits, it has an outcome without being run, or it may be run. */
 export type Prepared =
@@ -32,7 +32,8 @@ export async function prepare(context: RunContext, ledgerCall: LedgerCall): Prom
   const answered = approvalOf(context, execution);
   if (answered?.decision === "deny") {
     const reason = answered.reason === undefined ? "" : ` The reason: ${answered.reason}`;
-    return { outcome: { status: "denied", content: `A person refused this call.${reason}` } };
+    const approvalId = approvalIdOf(execution.toolCallId);
+    return { outcome: { status: "denied", content: `A person refused this call.${reason}`, approvalId } };
   }
   const call = callToRun(ledgerCall, answered);
   const tool = parts.tools.get(call.name);
@@ -136,7 +137,7 @@ async function verify(
 
 async function askForApproval(context: RunContext, call: ToolCall, execution: ToolExecution): Promise<"waiting"> {
   const interrupt = {
-    id: `${call.id}/approval`,
+    id: approvalIdOf(call.id),
     toolCallId: call.id,
     kind: "approval" as const,
     question: `May ${call.name} be called with ${JSON.stringify(call.arguments)}?`,
@@ -151,7 +152,7 @@ async function askForApproval(context: RunContext, call: ToolCall, execution: To
 }
 
 function approvalOf({ session }: RunContext, execution: ToolExecution): Approval | undefined {
-  const id = `${execution.toolCallId}/approval`;
+  const id = approvalIdOf(execution.toolCallId);
   return session.state.interrupts.find((interrupt) => interrupt.id === id)?.answer?.value as Approval | undefined;
 }
 
@@ -169,5 +170,8 @@ const hasOpenQuestion = ({ session }: RunContext, execution: ToolExecution): boo
     (interrupt) => interrupt.toolCallId === execution.toolCallId && interrupt.answer === undefined,
   );
 
-const unknownTool = (call: ToolCall, tools: ReadonlyMap<string, Tool>): string =>
-  `There is no tool named ${JSON.stringify(call.name)}. Available: ${[...tools.keys()].join(", ") || "none"}.`;
+/** The tool for reading large results is there for all agents, and does not stand for any that was meant. */
+const unknownTool = (call: ToolCall, tools: ReadonlyMap<string, Tool>): string => {
+  const names = [...tools.keys()].filter((name) => name !== READ_RESULT);
+  return `There is no tool named ${JSON.stringify(call.name)}. Available: ${names.join(", ") || "none"}.`;
+};

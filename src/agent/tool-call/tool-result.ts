@@ -22,6 +22,8 @@ export interface Outcome {
   readonly structured?: unknown;
   /** What the tool returned, as it is: for the event, which is all that shows it. */
   readonly returned?: unknown;
+  /** The request for approval that a person refused. */
+  readonly approvalId?: string;
 }
 
 /** What a tool returns that is more than text: pictures, sounds, documents. Made by `toolContent`; data cannot be one. */

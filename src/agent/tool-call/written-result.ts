@@ -13,12 +13,18 @@ export function writtenResult(result: unknown): WrittenResult {
   if (typeof result === "string") return { text: result };
   if (result === undefined) return { text: "done" };
   const places = new Map<unknown, string>();
+  let last: { readonly place: string; readonly value: unknown; readonly holder: object } | undefined;
+  const holders = new Map<unknown, object>();
   let fault: string | undefined;
   // Called with the holder as `this`: a value with toJSON is looked at before it became something else.
   function look(this: unknown, key: string, written: unknown): unknown {
     const value = (this as Readonly<Record<string, unknown>>)[key];
     const place = key === "" && !places.has(this) ? "result" : pathOf(places.get(this), key, Array.isArray(this));
-    if (typeof value === "object" && value !== null) places.set(written, place);
+    last = { place, value: written, holder: this as object };
+    if (typeof value === "object" && value !== null && !places.has(written)) {
+      places.set(written, place);
+      holders.set(written, this as object);
+    }
     fault ??= faultIn(value, place, Array.isArray(this) || place === "result");
     return fault === undefined ? written : null;
   }
@@ -26,6 +32,10 @@ export function writtenResult(result: unknown): WrittenResult {
     const text = JSON.stringify(result, look);
     return fault === undefined ? { text } : { fault };
   } catch (error) {
+    // The value that JSON met again was looked at right before.
+    for (let holder: object | undefined = last?.holder; holder !== undefined; holder = holders.get(holder)) {
+      if (holder === last?.value) return { fault: `${last.place} is circular: it is ${places.get(holder)} again` };
+    }
     return { fault: reasonOf(error).split("\n")[0] ?? "it is no JSON" };
   }
 }
@@ -38,6 +48,8 @@ function faultIn(value: unknown, place: string, isNeeded: boolean): string | und
   if (typeof value === "function" || typeof value === "symbol") {
     return isNeeded ? `${place} is a ${typeof value}` : undefined;
   }
+  if (typeof value === "bigint") return `${place} is a BigInt`;
+  if (typeof value === "number" && !Number.isFinite(value)) return `${place} is ${value}`;
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   if (value instanceof Error) return `${place} is an Error: ${reasonOf(value)}`;
   if (typeof (value as { toJSON?: unknown }).toJSON === "function") return undefined;

@@ -20,7 +20,8 @@ export function asModelError(error: unknown, id: string, secrets: readonly strin
   if (StateError.is(error)) return error;
   const marks = marksOf(error);
   const status = typeof marks.statusCode === "number" ? marks.statusCode : undefined;
-  const hidden = [...secrets, ...keysIn(error)];
+  const isAboutKeys = status === 401 || status === 403;
+  const hidden = [...secrets, ...keysIn(messageOf(error), isAboutKeys ? LONG_WORD : KEY_SHAPE)];
   const reason = redact(messageOf(error), hidden);
   const parts = [id, ...(status === undefined ? [] : [`HTTP ${status}`]), `${reason}${adviceFor(status)}`];
   const retryAfterMs = retryAfter(marks.responseHeaders);
@@ -45,10 +46,17 @@ function messageOf(error: unknown): string {
 /** Providers like to quote the key they refuse. */
 const KEY_SHAPE = /\b(?:sk|pk|rk|gsk|xai|AIza|ocid1\.generativeaiapikey)[-_.*a-zA-Z0-9]{8,}/g;
 
-function keysIn(error: unknown): readonly string[] {
-  const { message } = marksOf(error);
-  return [message, error].flatMap((text) => (typeof text === "string" ? (text.match(KEY_SHAPE) ?? []) : []));
+/** Where a key was refused, also one of a shape that no list has: a long word with digits in it, or one that is masked in part. */
+const LONG_WORD = /[-_.*a-zA-Z0-9]{8,}/g;
+
+function keysIn(text: string, shape: RegExp): readonly string[] {
+  const found = text.match(shape) ?? [];
+  return shape === KEY_SHAPE ? found : found.filter((word) => word.match(KEY_SHAPE) !== null || isKeyLike(word));
 }
+
+/** Names of models are made of short pieces. */
+const isKeyLike = (word: string): boolean =>
+  word.includes("***") || word.split(/[-_.]/).some((piece) => piece.length >= 16 && /\d/.test(piece));
 
 function adviceFor(status: number | undefined): string {
   if (status === 401 || status === 403) return " (check the API key and what it may use)";
