@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { leaseConflict, leaseFault } from "../../checkpoint/lease/lease-rules.ts";
-import { isNewsOf, MOST_RECORDS, wasAppended } from "../../checkpoint/log/append-rules.ts";
+import { isNewsOf, isSamePlace, MOST_RECORDS, wasAppended } from "../../checkpoint/log/append-rules.ts";
 import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { assertNewThreadMayStay } from "../../checkpoint/people/erasure-mark.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
@@ -141,7 +141,8 @@ export class ThreadWriter {
   }
 
   async #append(batch: readonly Waiting[]): Promise<void> {
-    for (const races = new LostRaces(this.#context, "put", this.#threadId); ; races.lost()) {
+    const races = new LostRaces(this.#context, "put", this.#threadId);
+    for (let hasMoved = false; ; this.#lost(races, hasMoved)) {
       const epoch = this.#epoch ?? (await this.fresh()) ?? new Epoch(newId());
       this.#epoch = epoch;
       assertNotMoved(this.#context, this.#threadId, epoch.thread);
@@ -166,6 +167,16 @@ export class ThreadWriter {
       }
       epoch.rollBack();
       await this.#catchUp(epoch);
+      hasMoved ||= isBehind(expected, this.#epoch?.place);
+    }
+  }
+
+  /** Throws after too many races. Where no other record was ever seen, there is no other writer to blame. */
+  #lost(races: LostRaces, hasMoved: boolean): void {
+    try {
+      races.lost();
+    } catch (error) {
+      throw hasMoved ? error : answersWithThePast(this.#context, this.#threadId, this.#epoch);
     }
   }
 
@@ -272,9 +283,26 @@ const tooLarge = ({ log }: CheckpointContext, size: number): StateError =>
     `what is new in the checkpoint is ${size} bytes; ${log.name} takes at most ${log.capabilities.maxRecordBytes}. Keep large values elsewhere and refer to them`,
   );
 
+/** Whether the storage shows a record that the append did not know of. */
+const isBehind = (expected: KnownPlace, found: KnownPlace | undefined): boolean =>
+  found !== undefined && found.seq >= expected.seq && !isSamePlace(found, expected);
+
+function answersWithThePast({ log }: CheckpointContext, threadId: string, epoch: Epoch | undefined): StateError {
+  const { name } = log;
+  const newest =
+    epoch === undefined || epoch.tail === 0
+      ? "that there is no such thread"
+      : `with record ${epoch.tail} as the newest of the thread`;
+  return new StateError(
+    "CONFLICT",
+    `${name}: put of thread ${JSON.stringify(threadId)} failed: the storage answers ${newest}, and refuses every record that follows it. It reads an older history than it writes to: a replica that is behind, or a backup that was put back in part. Nothing was written`,
+    { backend: name, operation: "put", threadId, written: "no" },
+  );
+}
+
 const deletedMeanwhile = (threadId: string): StateError =>
   new StateError(
     "CONFLICT",
-    `thread ${JSON.stringify(threadId)} was deleted while it was being written to, and stays deleted; nothing was written`,
+    `thread ${JSON.stringify(threadId)} is not there any more: it was deleted, or the storage was put back to a time before it. Nothing was written, and what this process knew of the thread is forgotten`,
     { threadId, written: "no" },
   );
