@@ -49,3 +49,17 @@ test("a thread that a storage does not have any more was deleted, or the storage
   const { message } = await failureOf(() => written(saver, "c2"));
   expect(message).toContain("it was deleted, or the storage was put back to a time before it");
 });
+
+test("a write is put though another saver has taken away what this one knows of its checkpoint", async () => {
+  const log = new MemoryLog();
+  const [saver, other] = [new CheckpointSaver({ log }), new CheckpointSaver({ log })];
+  const put = { threadId: "t", checkpointId: "c2", checkpointData: {}, metadata: { run_id: "r" } };
+  const write = { threadId: "t", checkpointId: "c2", taskId: "a", writes: [["x", "said"]] } as const;
+  await written(saver, "c1");
+  await saver.put(put);
+  await saver.putWrites(write);
+  expect(await other.deleteForRuns({ threadId: "t", runIds: ["r"] })).toMatchObject({ checkpoints: 1 });
+  await saver.putWrites(write);
+  await other.put(put);
+  expect((await other.get({ threadId: "t", checkpointId: "c2" }))?.pendingWrites).toHaveLength(1);
+});

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { leaseConflict, leaseFault } from "../../checkpoint/lease/lease-rules.ts";
-import { isNewsOf, isSamePlace, MOST_RECORDS, wasAppended } from "../../checkpoint/log/append-rules.ts";
+import { isExpected, isNewsOf, isSamePlace, MOST_RECORDS, wasAppended } from "../../checkpoint/log/append-rules.ts";
 import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { assertNewThreadMayStay } from "../../checkpoint/people/erasure-mark.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
@@ -154,7 +154,7 @@ export class ThreadWriter {
         epoch.rollBack();
         throw error;
       });
-      if (await this.#wrote(expected, plan.records)) {
+      if (await (plan.records.length > 0 ? this.#wrote(expected, plan.records) : this.#isAt(expected, plan.done))) {
         if (plan.records[0]?.seq === 1) {
           await assertNewThreadMayStay(this.#context, "put", this.#threadId, epoch.generation, plan.records);
         }
@@ -229,6 +229,13 @@ export class ThreadWriter {
       if (planned.epoch !== epoch) return { ...plan, epoch: planned.epoch, left: batch.slice(index + 1) };
     }
     return { ...plan, epoch, left: [] };
+  }
+
+  /** Writes that are there already need no record: if they still are, which an append would have shown. */
+  async #isAt(expected: KnownPlace, done: readonly Waiting[]): Promise<boolean> {
+    if (done.length === 0) return true;
+    const place = { operation: "put", threadId: this.#threadId };
+    return isExpected(await this.#context.call(place, (log) => log.tail(this.#threadId)), expected);
   }
 
   /** False if another writer was faster. */

@@ -68,6 +68,20 @@ export const goingBackCases: readonly SaverCase[] = saverCasesOf("going back in 
     },
   },
   {
+    name: "writes that were lost are there once they are put again, by a saver that knows them already",
+    needs: ["log"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      const retried = { threadId: "t", checkpointId: "c2", taskId: "a", writes: [["x", "said"]] } as const;
+      await putLine(subject, "t", ["c1", "c2"], { dataOf: () => said("m1") });
+      const restore = await copyStorage(fixture, "t");
+      await subject.putWrites(retried);
+      await restore();
+      await subject.putWrites(retried);
+      assertSame(writesOf(await saved(subject, { threadId: "t" })), [["a", "x", "said"]], "the writes");
+    },
+  },
+  {
     name: "where no other put since, a saver that knows what was lost goes on from the older newest",
     needs: ["reopen", "log"],
     run: async (fixture) => {
