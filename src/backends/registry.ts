@@ -61,6 +61,8 @@ export interface BackendEntry {
   readonly builtIn?: string;
   /** One of the packages is enough. */
   readonly eitherPeer?: true;
+  /** Its URL names a place on this machine. */
+  readonly isLocal?: true;
   /** Its capabilities are those of the storage behind it. */
   readonly capabilities?: "remote";
   /** The durability depends on the server's settings; known after contact. */
@@ -91,6 +93,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     hints: { options: { directory: "new FileCheckpointer({ directory })" } },
     schemes: ["file"],
     example: "file:./threads",
+    isLocal: true,
     load: () => import("./file/checkpointer.ts"),
     peers: {},
   },
@@ -106,6 +109,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     },
     schemes: ["sqlite"],
     example: "sqlite:./agents.db",
+    isLocal: true,
     load: () => import("./sqlite/checkpointer.ts"),
     store: {
       names: { values: ["sqliteStore"], types: ["SqliteStoreOptions"] },

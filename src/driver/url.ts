@@ -14,9 +14,25 @@ export function parseLocalUrl(url: string): LocalUrl {
   const path = place.startsWith("///") ? place.slice(2) : place;
   if (path.startsWith("//")) {
     const shown = JSON.stringify(redact(url));
-    throw new StateError("INVALID_ARGUMENT", `${shown} names a host; write scheme:./relative or scheme:///absolute`);
+    const scheme = url.slice(0, url.indexOf(":"));
+    const fault = place.startsWith("////") ? "has four slashes where three begin an absolute path" : "names a host";
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `${shown} ${fault}; write ${scheme}:///absolute/path or ${scheme}:./relative/path`,
+    );
   }
-  return { path: decode(path, url), parameters: Object.fromEntries(new URLSearchParams(query)) };
+  const decoded = decode(path, url);
+  assertLocalPath(decoded);
+  return { path: decoded, parameters: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** Refuses a path of Windows on another system, where it would name a new file in the working directory. */
+export function assertLocalPath(path: string): void {
+  if (process.platform === "win32" || !/^(?:\/?[A-Za-z]:[\\/]|\\\\)/.test(path)) return;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    `${JSON.stringify(path)} is a path of Windows, and this is another system; a path here is /absolute/path or ./relative/path`,
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { openCheckpointer } from "../backends/open.ts";
+import { fixedUrl, openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
@@ -63,7 +63,10 @@ export class AgentSession extends CoreAgentSession {
 
 /** A wrong object is refused now, not when the first checkpoint is saved. */
 function openingOf(backend: BaseCheckpointer | string, where: string): OpenOnce<BaseCheckpointer> {
-  if (typeof backend === "string") return new OpenOnce(() => openCheckpointer(backend));
+  if (typeof backend === "string") {
+    const url = fixedUrl(backend);
+    return new OpenOnce(() => openCheckpointer(url));
+  }
   assertCheckpointer(backend, where);
   return new OpenOnce(async () => backend);
 }

@@ -2,7 +2,7 @@ import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
 import type { PrepareStep } from "../agent/model-call/prepare-step.ts";
 import type { DrainOptions } from "../agent/run/cut-off.ts";
 import type { NamedTool } from "../agent/tool-call/tool.ts";
-import { backendOf, openCheckpointer } from "../backends/open.ts";
+import { fixedUrl, openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
@@ -93,8 +93,8 @@ export async function resolveModel(model: AnyModel): Promise<Model> {
 /** A wrong object or an unknown URL is refused when the agent is made, not when its first answer is saved. */
 function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Promise<BaseCheckpointer> {
   if (typeof checkpointer === "string") {
-    backendOf(checkpointer);
-    return () => openCheckpointer(checkpointer);
+    const url = fixedUrl(checkpointer);
+    return () => openCheckpointer(url);
   }
   assertCheckpointer(checkpointer, "Agent({ checkpointer })");
   return async () => checkpointer;

@@ -1,3 +1,4 @@
+import { fixedUrl } from "../backends/open.ts";
 import { openStore } from "../backends/open-store.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { optionsOf } from "../driver/options.ts";
@@ -37,7 +38,8 @@ export class UserStore extends CoreUserStore {
     if (typeof backend !== "string" && !BaseStore.is(backend)) {
       throw new TypeError(`UserStore({ backend }) takes a store or a URL for openStore(), not ${described(backend)}`);
     }
-    const opened = new OpenOnce(async () => (typeof backend === "string" ? openUserStore(backend) : backend));
+    const given = typeof backend === "string" ? fixedUrl(backend) : backend;
+    const opened = new OpenOnce(async () => (typeof given === "string" ? openUserStore(given) : given));
     super(async () => {
       if (this.#isClosed) throw new StateError("CLOSED", "this UserStore is closed; make a new one");
       return opened.get();

@@ -1,4 +1,4 @@
-import { openSaver } from "../../backends/open.ts";
+import { fixedUrl, openSaver } from "../../backends/open.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { assertKnownOptions, described } from "../../internal/known-options.ts";
 import { CheckpointSaver, redactorOf, saverOf } from "../../saver/checkpoint-saver.ts";
@@ -16,7 +16,10 @@ export function toLangGraphSaver(
   options: LangGraphSaverOptions = {},
 ): LangGraphSaver {
   assertKnownOptions("toLangGraphSaver()", options, { serde: "object" });
-  if (typeof target === "string") return new LangGraphSaver(() => openSaver(target), options);
+  if (typeof target === "string") {
+    const url = fixedUrl(target);
+    return new LangGraphSaver(() => openSaver(url), options);
+  }
   if (typeof target !== "object" || target === null) {
     throw new TypeError(
       `toLangGraphSaver() takes a CheckpointSaver, a Checkpointer or a URL such as "sqlite:./graphs.db", not ${described(target)}`,

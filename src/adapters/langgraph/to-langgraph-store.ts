@@ -1,3 +1,4 @@
+import { fixedUrl } from "../../backends/open.ts";
 import { openStore } from "../../backends/open-store.ts";
 import { assertKnownOptions } from "../../internal/known-options.ts";
 import { BaseStore } from "../../store/base-store.ts";
@@ -12,7 +13,10 @@ import { LangGraphStore, type LangGraphStoreOptions } from "./store.ts";
  */
 export function toLangGraphStore(target: BaseStore | string, options: LangGraphStoreOptions = {}): LangGraphStore {
   assertKnownOptions("toLangGraphStore()", options, { index: "object", embedTimeoutMs: "number" });
-  if (typeof target === "string") return new LangGraphStore(() => openStore(target), { ...options, isOwn: true });
+  if (typeof target === "string") {
+    const url = fixedUrl(target);
+    return new LangGraphStore(() => openStore(url), { ...options, isOwn: true });
+  }
   if (BaseStore.is(target)) return new LangGraphStore(async () => target, { ...options, isOwn: false });
   throw new TypeError("toLangGraphStore() takes a store of holdfast, or the URL of one");
 }

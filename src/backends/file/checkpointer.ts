@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../driver/options.ts";
-import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
+import { assertLocalPath, assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { FileLog } from "./log.ts";
 
@@ -20,6 +20,7 @@ export class FileCheckpointer extends Checkpointer {
   constructor(options: FileCheckpointerOptions) {
     assertOptions("FileCheckpointer", options, { directory: "string" });
     assertDirectory(options.directory);
+    assertLocalPath(options.directory);
     // Resolved now, not when it is used first: the working directory may change.
     const directory = resolve(options.directory);
     const { access = "write" } = options;

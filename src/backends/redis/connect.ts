@@ -28,7 +28,7 @@ export interface RedisConnectionOptions {
   readonly client?: RedisClient;
   /** Which package opens the URL if both are installed. @default the installed one, "ioredis" first */
   readonly library?: RedisLibrary;
-  /** How long to wait for a connection, also for a reconnect. @default 2000 */
+  /** How long one attempt waits for a connection. A closed port fails at once. @default 2000 */
   readonly connectTimeoutMs?: number;
   /** How long to wait for an answer. @default 5000 */
   readonly commandTimeoutMs?: number;

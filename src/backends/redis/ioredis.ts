@@ -1,11 +1,10 @@
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
-import { type Emitter, Listening } from "./listening.ts";
+import { type Emitter, Listening, mayPass } from "./listening.ts";
 import {
   type Command,
   isAlive,
   type Origin,
-  Reconnecting,
   type RedisPort,
   type Renew,
   type Send,
@@ -78,7 +77,7 @@ export class IoredisPort implements RedisPort {
     if (client.status === "ready") return;
     // Its owner ended it on purpose.
     if (client.status === "end") throw new Error("Connection is closed.");
-    const connect = client.status === "wait" ? () => client.connect() : undefined;
+    const connect = client.status === "wait" ? () => client.connect().catch(unlessItMayPass) : undefined;
     await this.#listening.untilReady(() => client.status === "ready", connect, this.#waiting.connectTimeoutMs);
   }
 
@@ -119,6 +118,11 @@ export class IoredisPort implements RedisPort {
 
 const ignore = (): void => undefined;
 
+/** The client may go on trying after its first connection failed; it emits "end" if it does not. */
+function unlessItMayPass(error: unknown): void {
+  if (!mayPass(error)) throw error;
+}
+
 /** Version 5 finds the key of a command, and so its node, only by a lower-case command name. */
 const sendTo =
   (client: IoredisConnectable): Send =>
@@ -153,17 +157,17 @@ const load = async (): Promise<IoredisModule> => {
 };
 
 /** We wait for a connection here, with a limit. The client's own queue has no limit. */
-const options = (own: Reconnecting, { connectTimeoutMs }: Waiting): object => ({
+const options = ({ connectTimeoutMs }: Waiting): object => ({
   lazyConnect: true,
   connectTimeout: connectTimeoutMs,
   enableOfflineQueue: false,
   // A command whose connection broke fails at once: the caller checks its outcome and retries.
   maxRetriesPerRequest: 0,
-  retryStrategy: (attempt: number) => own.delayMs(attempt),
+  retryStrategy: () => null,
 });
 
-const clusterOptions = (own: Reconnecting, waiting: Waiting, more: object = {}): object => {
-  const { lazyConnect: _, retryStrategy: __, ...redisOptions } = options(own, waiting) as Record<string, unknown>;
+const clusterOptions = (waiting: Waiting, more: object = {}): object => {
+  const { lazyConnect: _, retryStrategy: __, ...redisOptions } = options(waiting) as Record<string, unknown>;
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -173,30 +177,28 @@ const clusterOptions = (own: Reconnecting, waiting: Waiting, more: object = {}):
     slotsRefreshInterval: 0,
     // Enough to follow a slot that moved. Longer waits are left to the retries above, which are bounded.
     maxRedirections: 4,
-    clusterRetryStrategy: (attempt: number) => own.delayMs(attempt),
+    clusterRetryStrategy: () => null,
     redisOptions: { ...more, ...redisOptions },
   };
 };
 
-function ownPort(make: (own: Reconnecting) => IoredisClient, renew: Renew, waiting: Waiting): RedisPort {
-  const own = new Reconnecting();
-  return new IoredisPort(make(own), { own, renew }, waiting);
-}
+const ownPort = (client: IoredisClient, renew: Renew, waiting: Waiting): RedisPort =>
+  new IoredisPort(client, { own: { wasReady: false }, renew }, waiting);
 
 /**
  * A port over a client that was handed in. If it stops answering, duplicates of it
  * are used; the client itself is not touched.
  */
 export function ioredisPortOf(client: IoredisClient, waiting: Waiting, listening: Listening): RedisPort {
-  const duplicate = (own: Reconnecting, nodes: readonly Address[]): IoredisClient =>
+  const duplicate = (nodes: readonly Address[]): IoredisClient =>
     isCluster(client)
-      ? client.duplicate([...nodes], clusterOptions(own, waiting, client.options.redisOptions))
-      : client.duplicate(options(own, waiting));
+      ? client.duplicate([...nodes], clusterOptions(waiting, client.options.redisOptions))
+      : client.duplicate(options(waiting));
   const renewing =
     (before: readonly Address[]): Renew =>
     async (usable) => {
       const nodes = usable.length > 0 ? usable : before;
-      return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
+      return ownPort(duplicate(nodes), renewing(nodes), waiting);
     };
   return new IoredisPort(client, { renew: renewing([]) }, waiting, listening);
 }
@@ -204,9 +206,8 @@ export function ioredisPortOf(client: IoredisClient, waiting: Waiting, listening
 export async function openIoredis(place: Place, waiting: Waiting): Promise<RedisPort> {
   const { Redis } = await load();
   const { host, port, username, password, database: db, tls } = place;
-  const make = (own: Reconnecting): IoredisClient =>
-    new Redis({ ...options(own, waiting), host, port, username, password, db, ...(tls && { tls: {} }) });
-  return ownPort(make, () => openIoredis(place, waiting), waiting);
+  const client = new Redis({ ...options(waiting), host, port, username, password, db, ...(tls && { tls: {} }) });
+  return ownPort(client, () => openIoredis(place, waiting), waiting);
 }
 
 export async function openIoredisCluster(
@@ -219,7 +220,7 @@ export async function openIoredisCluster(
   const known = nodes.length > 0 ? nodes : [{ host, port }];
   const access = { username, password, ...(tls && { tls: {} }) };
   return ownPort(
-    (own) => new Cluster(known, clusterOptions(own, waiting, access)),
+    new Cluster(known, clusterOptions(waiting, access)),
     (usable) => openIoredisCluster(place, waiting, usable.length > 0 ? usable : nodes),
     waiting,
   );

@@ -30,7 +30,10 @@ export class Listening {
     client.on("ready", this.#onReady);
   }
 
-  /** Waits until the client is ready, unless the error is permanent, such as a wrong password. All callers share one wait. */
+  /**
+   * Waits until the client is ready, unless the error is permanent, such as a wrong password, or the client gave up.
+   * `connect` rejects only where it did. All callers share one wait.
+   */
   untilReady(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
     this.#waiting ??= this.#wait(isReady, connect, ms).finally(() => {
       this.#waiting = undefined;
@@ -58,7 +61,7 @@ export class Listening {
       this.#client.on("ready", onReady);
       this.#client.on("error", onError);
       this.#client.on("end", onEnd);
-      connect?.().then(onReady, onError);
+      connect?.().then(onReady, (error: unknown) => settle(() => reject(error)));
     });
   }
 

@@ -1,12 +1,11 @@
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
-import { type Emitter, Listening } from "./listening.ts";
+import { type Emitter, Listening, mayPass } from "./listening.ts";
 import {
   type Argument,
   type Command,
   isAlive,
   type Origin,
-  Reconnecting,
   type RedisPort,
   type Renew,
   type Send,
@@ -103,7 +102,11 @@ export class NodeRedisPort implements RedisPort {
     if (!isReady()) {
       // Its owner closed it on purpose, after it was in use.
       if (!client.isOpen && this.#wasReady) throw new Error("Connection is closed.");
-      const connect = client.isOpen ? undefined : () => client.connect();
+      // Another holder of the client may be connecting it.
+      const unlessOpen = (error: unknown): void => {
+        if (!client.isOpen || !mayPass(error)) throw error;
+      };
+      const connect = client.isOpen ? undefined : () => client.connect().catch(unlessOpen);
       await this.#listening.untilReady(isReady, connect, this.#waiting.connectTimeoutMs);
     }
     this.#wasReady = true;
@@ -186,12 +189,12 @@ interface NodeRedisModule {
 const load = (): Promise<NodeRedisModule> => importPeer("redis", ">=5 <7");
 
 /** We wait for a connection here, with a limit. The client's own queue has no limit. */
-const options = (own: Reconnecting, { connectTimeoutMs }: Waiting, socket: object = {}): object => ({
+const options = ({ connectTimeoutMs }: Waiting, socket: object = {}): object => ({
   disableOfflineQueue: true,
   socket: {
     ...socket,
     connectTimeout: connectTimeoutMs,
-    reconnectStrategy: (attempt: number) => own.delayMs(attempt + 1) ?? false,
+    reconnectStrategy: false,
   },
 });
 
@@ -204,14 +207,8 @@ const rootsAt = (nodes: readonly Address[]): object => ({
   rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
 });
 
-function ownPort(
-  make: (own: Reconnecting) => NodeRedisClient | NodeRedisCluster,
-  renew: Renew,
-  waiting: Waiting,
-): RedisPort {
-  const own = new Reconnecting();
-  return new NodeRedisPort(make(own), { own, renew }, waiting);
-}
+const ownPort = (client: NodeRedisClient | NodeRedisCluster, renew: Renew, waiting: Waiting): RedisPort =>
+  new NodeRedisPort(client, { own: { wasReady: false }, renew }, waiting);
 
 /**
  * A port over a client that was handed in. If it stops answering, duplicates of it
@@ -222,15 +219,15 @@ export function nodeRedisPortOf(
   waiting: Waiting,
   listening: Listening,
 ): RedisPort {
-  const duplicate = (own: Reconnecting, nodes: readonly Address[]): NodeRedisClient | NodeRedisCluster =>
+  const duplicate = (nodes: readonly Address[]): NodeRedisClient | NodeRedisCluster =>
     isCluster(client)
       ? client.duplicate({ minimizeConnections: true, ...(nodes.length > 0 && rootsAt(nodes)) })
-      : client.duplicate(options(own, waiting, client.options?.socket));
+      : client.duplicate(options(waiting, client.options?.socket));
   const renewing =
     (before: readonly Address[]): Renew =>
     async (usable) => {
       const nodes = usable.length > 0 ? usable : before;
-      return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
+      return ownPort(duplicate(nodes), renewing(nodes), waiting);
     };
   return new NodeRedisPort(client, { renew: renewing([]) }, waiting, listening);
 }
@@ -239,9 +236,8 @@ export async function openNodeRedis(place: Place, waiting: Waiting): Promise<Red
   const { createClient } = await load();
   const { host, port, database, tls } = place;
   const socket = { host, port, ...(tls && { tls: true }) };
-  const make = (own: Reconnecting): NodeRedisClient =>
-    createClient({ ...options(own, waiting, socket), ...access(place), database });
-  return ownPort(make, () => openNodeRedis(place, waiting), waiting);
+  const client = createClient({ ...options(waiting, socket), ...access(place), database });
+  return ownPort(client, () => openNodeRedis(place, waiting), waiting);
 }
 
 export async function openNodeRedisCluster(
@@ -250,13 +246,12 @@ export async function openNodeRedisCluster(
   nodes: readonly Address[] = [],
 ): Promise<RedisPort> {
   const { createCluster } = await load();
-  const make = (own: Reconnecting): NodeRedisCluster =>
-    createCluster({
-      ...rootsAt(nodes.length > 0 ? nodes : [place]),
-      // Otherwise a node that is down would keep the others from being used.
-      minimizeConnections: true,
-      defaults: { ...options(own, waiting, place.tls ? { tls: true } : {}), ...access(place) },
-    });
+  const cluster = createCluster({
+    ...rootsAt(nodes.length > 0 ? nodes : [place]),
+    // Otherwise a node that is down would keep the others from being used.
+    minimizeConnections: true,
+    defaults: { ...options(waiting, place.tls ? { tls: true } : {}), ...access(place) },
+  });
   const renew: Renew = (usable) => openNodeRedisCluster(place, waiting, usable.length > 0 ? usable : nodes);
-  return ownPort(make, renew, waiting);
+  return ownPort(cluster, renew, waiting);
 }

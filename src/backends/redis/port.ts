@@ -43,22 +43,17 @@ export interface RedisPort {
 }
 
 /**
- * When a client that was made here reconnects by itself: until its first connection
- * is established, and never after that. Its sockets do not keep an idle process
- * alive; a reconnect timer would.
+ * A client that was made here. It makes one connection and never reconnects by itself: the retries of a call do that,
+ * so that a closed port fails as soon as it does elsewhere, and no reconnect timer keeps an idle process alive.
  */
-export class Reconnecting {
-  wasReady = false;
-  /** `attempt` counts from 1. */
-  delayMs(attempt: number): number | undefined {
-    return this.wasReady ? undefined : Math.min(attempt * 50, 500);
-  }
+export interface OwnClient {
+  wasReady: boolean;
 }
 
 /** Where a port's client came from, and how to get another one. */
 export interface Origin {
   /** Present for a client that was made here; absent for one that was handed in. */
-  readonly own?: Reconnecting;
+  readonly own?: OwnClient;
   readonly renew: Renew;
 }
 

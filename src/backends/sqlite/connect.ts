@@ -1,7 +1,9 @@
+import { resolve } from "node:path";
 import { type Access, assertAccess } from "../../driver/access.ts";
 import { SharedConnection } from "../../driver/connection.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { assertOptions } from "../../driver/options.ts";
+import { assertLocalPath } from "../../driver/url.ts";
 import type { SqliteHandle } from "./handle.ts";
 
 /** The part of a SQLite connection that is used here. `node:sqlite` and `better-sqlite3` both have this shape. */
@@ -92,8 +94,11 @@ export function sqliteConnection(options: SqliteConnectionOptions = {}): SqliteC
 }
 
 export function connectionOf(given: SqliteConnectionOptions): SqliteConnection {
-  const { path = "holdfast.db", database, busyTimeoutMs = 10_000, secureDelete = true, access = "write" } = given;
+  const { path: name = "holdfast.db", database, busyTimeoutMs = 10_000, secureDelete = true, access = "write" } = given;
   assertAccess(access);
+  assertLocalPath(name);
+  // Resolved now, not when it is used first: the working directory may change.
+  const path = isInMemory(name) ? name : resolve(name);
   return new SqliteConnection({ path, database, busyTimeoutMs, secureDelete, access });
 }
 
