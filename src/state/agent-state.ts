@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { callAt } from "./call-facts.ts";
+import { conversationOf, fieldsWith, grownBy } from "./conversation.ts";
 import {
   EMPTY_FIELDS,
   faultInFields,
@@ -14,31 +15,33 @@ import {
   type ThreadTotals,
   type ToolExecution,
 } from "./fields.ts";
-import { areValid, type HeldFields, noteValid, wholeFields } from "./held-fields.ts";
 import { Descendant } from "./lineage.ts";
 import type { Message } from "./message.ts";
 import { decodeValue, encodeOwnedValue, type JsonValue } from "./values/codec.ts";
 import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./values/doorway.ts";
-import { wholeList } from "./values/grown-list.ts";
-import { grownBy, longer, madeFrom } from "./values/list-lines.ts";
+import { longer, madeFrom } from "./values/list-lines.ts";
+import { makeNote, noteOn } from "./values/mark.ts";
 
 /** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */
 export const FORMAT_VERSION = 1;
 
-/** What a state holds, for those who need no more of its conversation than the end or the length. */
-export let heldFieldsOf: (state: AgentState) => HeldFields;
+/** The fields of a state, of which `messages` may not be read yet: see `conversation.ts`. */
+export let heldFieldsOf: (state: AgentState) => StateFields;
+
+/** The note on fields that form a state: making another state of them needs no second look. */
+const VALID = "valid";
 
 /** The state that holds these fields, all of which passed the doorway. */
-export let stateHolding: (fields: HeldFields) => AgentState;
+export let stateHolding: (fields: StateFields) => AgentState;
 
 /**
  * Everything one thread knows. Immutable: each `with…` returns a new state that
  * shares all it did not change, which is what makes a save cost only what is new.
  */
 export class AgentState extends Descendant {
-  readonly #fields: HeldFields;
+  readonly #fields: StateFields;
 
-  private constructor(fields: HeldFields, parent?: AgentState) {
+  private constructor(fields: StateFields, parent?: AgentState) {
     super(parent);
     if (!isObject(fields) || !isOwned(fields)) {
       throw new TypeError(
@@ -46,13 +49,13 @@ export class AgentState extends Descendant {
       );
     }
     this.#fields = fields;
-    noteValid(fields);
+    makeNote(fields, VALID);
   }
 
   static {
     heldFieldsOf = (state) => state.#fields;
     stateHolding = (fields) => {
-      if (areValid(fields)) return new AgentState(fields);
+      if (noteOn(fields) === VALID) return new AgentState(fields);
       const fault = faultInFields(fields as unknown as Readonly<Record<string, unknown>>);
       if (fault !== undefined) throw refused(fault);
       return new AgentState(fields);
@@ -90,11 +93,13 @@ export class AgentState extends Descendant {
   }
 
   get fields(): StateFields {
-    return wholeFields(this.#fields);
+    // Nobody outside sees fields whose conversation was not read.
+    if (!Object.isFrozen(this.#fields)) void this.#fields.messages;
+    return this.#fields;
   }
 
   get messages(): readonly Message[] {
-    return wholeList(this.#fields.messages);
+    return this.#fields.messages;
   }
 
   get toolExecutions(): readonly ToolExecution[] {
@@ -147,8 +152,8 @@ export class AgentState extends Descendant {
   }
 
   /** For parts that already passed the doorway. Its cost does not depend on the length of the conversation. */
-  #derive(changes: Partial<HeldFields>): AgentState {
-    return new AgentState(own({ ...this.#fields, ...changes }), this);
+  #derive(changes: Readonly<Record<string, unknown>>): AgentState {
+    return new AgentState(fieldsWith(this.#fields, changes), this);
   }
 
   withMessage(message: Message): AgentState {
@@ -165,7 +170,7 @@ export class AgentState extends Descendant {
       const fault = faultInMessage(message);
       if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `the message${fault}`);
     }
-    return this.#derive({ messages: grownBy(this.#fields.messages, added) });
+    return this.#derive({ messages: grownBy(conversationOf(this.#fields), added) });
   }
 
   /** Replaces the conversation: an edit, or a compaction. */

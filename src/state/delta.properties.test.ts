@@ -5,14 +5,13 @@ import { runs } from "../../test/property-seed.ts";
 import { AgentState } from "./agent-state.ts";
 import { DeltaFold, diffFields, type StateDelta } from "./delta.ts";
 import type { StateFields } from "./fields.ts";
-import { wholeFields } from "./held-fields.ts";
 import { assistantMessage, type Message, userMessage } from "./message.ts";
 import { decodeText, encodeText } from "./values/codec.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fold = new DeltaFold(before);
   for (const delta of deltas) fold.add(delta);
-  return wholeFields(fold.end());
+  return fold.end();
 }
 
 interface Change {

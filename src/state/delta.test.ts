@@ -3,13 +3,12 @@ import { exactForm } from "../../test/exact-form.ts";
 import { AgentState, heldFieldsOf } from "./agent-state.ts";
 import { addedItems, DeltaFold, deltaBetween, diffFields, type StateDelta } from "./delta.ts";
 import { EMPTY_FIELDS, type StateFields } from "./fields.ts";
-import { wholeFields } from "./held-fields.ts";
 import { type Message, userMessage } from "./message.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fold = new DeltaFold(before);
   for (const delta of deltas) fold.add(delta);
-  return wholeFields(fold.end());
+  return fold.end();
 }
 
 const messages = (count: number): Message[] => Array.from({ length: count }, (_, index) => userMessage(`m${index}`));
@@ -153,7 +152,7 @@ test("deltas of a long conversation, added at its end, cut, replaced and added t
       fold.add(deltaBetween(heldFieldsOf(state), heldFieldsOf(next)));
       state = next;
     }
-    expect(exactForm(wholeFields(fold.end()))).toBe(exactForm(state.fields));
+    expect(exactForm(fold.end())).toBe(exactForm(state.fields));
     expect(start.messages).toHaveLength(2501);
   }
 });

@@ -1,7 +1,7 @@
-import type { HeldFields } from "./held-fields.ts";
+import { type ConversationList, conversationOf, fieldsWith, GrownList, grownBy } from "./conversation.ts";
+import type { StateFields } from "./fields.ts";
 import { defineOwn, own } from "./values/doorway.ts";
-import { GrownList, type HeldList, isHeldList, wholeList } from "./values/grown-list.ts";
-import { grownBy, isLong, knownInCommon } from "./values/list-lines.ts";
+import { knownInCommon } from "./values/list-lines.ts";
 
 /**
  * What changed between two states, found by identity: because state is immutable,
@@ -32,31 +32,29 @@ const MESSAGES = "messages";
  * The delta, or `undefined` if more was rewritten than kept (a compaction, an
  * edited history): then a new base is smaller and simpler.
  */
-export function diffFields(before: HeldFields, after: HeldFields): StateDelta | undefined {
+export function diffFields(before: StateFields, after: StateFields): StateDelta | undefined {
   const { delta, isRewrite } = compareFields(before, after);
   return isRewrite ? undefined : delta;
 }
 
 /** The delta in any case, for a base that would be too large to store. */
-export const deltaBetween = (before: HeldFields, after: HeldFields): StateDelta => compareFields(before, after).delta;
+export const deltaBetween = (before: StateFields, after: StateFields): StateDelta => compareFields(before, after).delta;
 
-function compareFields(before: HeldFields, after: HeldFields): { delta: StateDelta; isRewrite: boolean } {
-  const old = before as unknown as Fields;
-  const now = after as unknown as Fields;
+function compareFields(before: StateFields, after: StateFields): { delta: StateDelta; isRewrite: boolean } {
   const changes: Changes = { set: undefined, append: undefined, lists: undefined, records: undefined };
   let kept = 0;
   let rewritten = 0;
   let common = 0;
-  for (const name of Object.keys(now)) {
-    const a = old[name];
-    const b = now[name];
+  for (const name of Object.keys(after)) {
+    const a = valueIn(before, name);
+    const b = valueIn(after, name);
     const isSame = Object.is(a, b);
     // No stored value is one that every object inherits, so the same value is the field's own.
-    const isOld = (isSame && b !== undefined) || Object.hasOwn(old, name);
+    const isOld = (isSame && b !== undefined) || Object.hasOwn(before, name);
     if (isOld) common++;
     if (isOld && isSame) {
-      if (isHeldList(a)) kept += a.length;
-    } else if (isHeldList(a) && isHeldList(b)) {
+      if (isList(a)) kept += a.length;
+    } else if (isList(a) && isList(b)) {
       const keep = sharedPrefix(a, b);
       if (keep === a.length && keep === b.length) continue;
       const items = itemsFrom(b, keep);
@@ -68,12 +66,22 @@ function compareFields(before: HeldFields, after: HeldFields): { delta: StateDel
       const delta = diffRecord(a, b);
       if (delta === "replace") changes.set = withOwn(changes.set, name, b);
       else if (delta !== undefined) changes.records = withOwn(changes.records, name, delta);
-    } else changes.set = withOwn(changes.set, name, b instanceof GrownList ? b.list() : b);
+    } else changes.set = withOwn(changes.set, name, isList(b) ? arrayOf(b) : b);
   }
-  const names = Object.keys(old);
-  const unset = common === names.length ? undefined : names.filter((name) => !Object.hasOwn(now, name));
+  const names = Object.keys(before);
+  const unset = common === names.length ? undefined : names.filter((name) => !Object.hasOwn(after, name));
   return { delta: deltaOf(changes, unset), isRewrite: rewritten > kept };
 }
+
+/** Without reading a long conversation. */
+const valueIn = (fields: StateFields, name: string): unknown =>
+  name === MESSAGES ? conversationOf(fields) : (fields as unknown as Fields)[name];
+
+const isList = (value: unknown): value is ConversationList<unknown> =>
+  Array.isArray(value) || value instanceof GrownList;
+
+const arrayOf = (list: ConversationList<unknown>): readonly unknown[] =>
+  list instanceof GrownList ? list.list() : list;
 
 type Changes = { -readonly [Key in Exclude<keyof StateDelta, "unset">]: StateDelta[Key] | undefined };
 
@@ -99,7 +107,7 @@ function withOwn<T>(
 }
 
 /** `slice` looks at every item of a frozen list by itself, and so does this; but most often there is one. */
-function itemsFrom(list: HeldList<unknown>, from: number): readonly unknown[] {
+function itemsFrom(list: ConversationList<unknown>, from: number): readonly unknown[] {
   if (list instanceof GrownList) return list.from(from);
   const items: unknown[] = [];
   for (let index = from; index < list.length; index++) items.push(list[index]);
@@ -111,16 +119,16 @@ function itemsFrom(list: HeldList<unknown>, from: number): readonly unknown[] {
  * once at the end, so a long chain costs no more than its items.
  */
 export class DeltaFold {
-  readonly #fields: Record<string, unknown>;
-  readonly #before: HeldFields;
+  readonly #before: StateFields;
+  readonly #fields: Record<string, unknown> = {};
   readonly #drafts = new Set<string>();
-  /** What comes behind a long conversation, which is not copied for it. */
-  #behind: unknown[] | undefined = undefined;
+  /** What comes behind the conversation, which is not copied for it. */
+  #added: unknown[] = [];
   #isChanged = false;
 
-  constructor(before: HeldFields) {
+  constructor(before: StateFields) {
     this.#before = before;
-    this.#fields = { ...before };
+    for (const name of Object.keys(before)) defineOwn(this.#fields, name, valueIn(before, name));
   }
 
   add({ unset, set, append, lists, records }: StateDelta): void {
@@ -135,7 +143,7 @@ export class DeltaFold {
       this.#forget(name);
     }
     for (const name of keysOf(append)) {
-      const list = this.#endOf(name);
+      const list = name === MESSAGES ? this.#added : (this.#draft(name) as unknown[]);
       for (const item of append?.[name] ?? []) list.push(item);
     }
     for (const name of keysOf(lists)) {
@@ -151,41 +159,33 @@ export class DeltaFold {
 
   #forget(name: string): void {
     this.#drafts.delete(name);
-    if (name === MESSAGES) this.#behind = undefined;
-  }
-
-  /** Where items are added to a list. */
-  #endOf(name: string): unknown[] {
-    const value = this.#fields[name];
-    if (name !== MESSAGES || this.#drafts.has(name) || !isHeldList(value) || !isLong(value)) {
-      return this.#draft(name) as unknown[];
-    }
-    this.#behind ??= [];
-    return this.#behind;
+    if (name === MESSAGES) this.#added = [];
   }
 
   #draft(name: string): unknown {
+    if (name === MESSAGES) this.#takeIn();
     if (!this.#drafts.has(name)) {
-      if (name === MESSAGES) this.#takeIn();
       const value = this.#fields[name];
-      defineOwn(this.#fields, name, isHeldList(value) ? [...wholeList(value)] : { ...(value as object) });
+      defineOwn(this.#fields, name, isList(value) ? [...arrayOf(value)] : { ...(value as object) });
       this.#drafts.add(name);
     }
     return this.#fields[name];
   }
 
   #takeIn(): void {
-    if (this.#behind === undefined) return;
-    defineOwn(this.#fields, MESSAGES, grownBy(this.#fields[MESSAGES] as HeldList<unknown>, this.#behind));
-    this.#behind = undefined;
+    if (this.#added.length === 0) return;
+    const list = this.#fields[MESSAGES] as ConversationList<unknown>;
+    if (!this.#drafts.has(MESSAGES)) defineOwn(this.#fields, MESSAGES, grownBy(list, this.#added));
+    else for (const item of this.#added) (list as unknown[]).push(item);
+    this.#added = [];
   }
 
   /** Nothing can be added any more. */
-  end(): HeldFields {
+  end(): StateFields {
     if (!this.#isChanged) return this.#before;
     this.#takeIn();
     for (const name of this.#drafts) own(this.#fields[name] as object);
-    return own(this.#fields) as unknown as HeldFields;
+    return fieldsWith(this.#fields as unknown as StateFields, {});
   }
 }
 
@@ -213,12 +213,10 @@ function changeRecord(record: Record<string, unknown>, { set, unset }: RecordDel
   for (const key of keysOf(set)) defineOwn(record, key, set?.[key]);
 }
 
-function sharedPrefix(a: HeldList<unknown>, b: HeldList<unknown>): number {
+function sharedPrefix(a: ConversationList<unknown>, b: ConversationList<unknown>): number {
   const end = Math.min(a.length, b.length);
-  let index = knownInCommon(a, b);
-  if (index === end) return end;
-  const [one, other] = [wholeList(a), wholeList(b)];
-  while (index < end && Object.is(one[index], other[index])) index++;
+  let index = Math.max(knownInCommon(a, b), GrownList.inCommon(a, b));
+  while (index < end && Object.is(a.at(index), b.at(index))) index++;
   return index;
 }
 

@@ -1,8 +1,8 @@
 import { StateError } from "../errors.ts";
+import { conversationOf, GrownList } from "./conversation.ts";
 import type { Message } from "./message.ts";
 import { isPlainObject } from "./values/doorway.ts";
-import { type HeldList, isHeldList } from "./values/grown-list.ts";
-import { isLong, ListFact } from "./values/list-lines.ts";
+import { ListFact } from "./values/list-lines.ts";
 
 /** One tool call. Its result is the tool message with the same call id, which is stored once. */
 export interface ToolExecution {
@@ -128,7 +128,7 @@ export const EMPTY_FIELDS: StateFields = {
   metadata: {},
 };
 
-const LISTS = ["messages", "toolExecutions", "reasoningSteps", "errors", "interrupts"] as const;
+const OTHER_LISTS = ["toolExecutions", "reasoningSteps", "errors", "interrupts"] as const;
 const RECORDS = ["artifacts", "totals", "providerState", "metadata"] as const;
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
@@ -147,7 +147,7 @@ export function faultInItem(list: string, item: unknown): string | undefined {
 
 /** The same for all parts of fields that enter. The messages are looked at by `faultInFields`. */
 export function faultInParts(fields: Partial<Omit<StateFields, "messages">>): string | undefined {
-  for (const list of ["toolExecutions", "reasoningSteps", "errors", "interrupts"] as const) {
+  for (const list of OTHER_LISTS) {
     for (const [index, item] of (fields[list] ?? []).entries()) {
       const fault = faultInItem(list, item);
       if (fault !== undefined) return `${list}[${index}]${fault}`;
@@ -167,22 +167,15 @@ export function faultInTotals(totals: object): string | undefined {
 
 /** Says what is wrong with fields that came from outside, or `undefined` if they form a valid state. */
 export function faultInFields(fields: Readonly<Record<string, unknown>>): string | undefined {
-  for (const name of LISTS) if (!isHeldList(fields[name])) return `${name} must be a list`;
+  const conversation = conversationOf(fields as unknown as StateFields);
+  if (!(Array.isArray(conversation) || conversation instanceof GrownList)) return "messages must be a list";
+  for (const name of OTHER_LISTS) if (!Array.isArray(fields[name])) return `${name} must be a list`;
   for (const name of RECORDS) if (!isPlainObject(fields[name])) return `${name} must be an object`;
-  const messages = fields["messages"] as HeldList<unknown>;
-  return Array.isArray(messages) && !isLong(messages) ? faultIn(messages) : faultsInLong.of(messages).fact;
-}
-
-function faultIn(messages: readonly unknown[]): string | undefined {
-  for (const [index, message] of messages.entries()) {
-    const fault = faultInMessage(message);
-    if (fault !== undefined) return `messages[${index}]${fault}`;
-  }
-  return undefined;
+  return faultInMessages.of(conversation).fact;
 }
 
 /** What was looked through once is not looked through again when more is read behind it. */
-const faultsInLong = new ListFact<unknown, string | undefined>(
+const faultInMessages = new ListFact<unknown, string | undefined>(
   () => undefined,
   (known, message, index) => {
     if (known !== undefined) return known;

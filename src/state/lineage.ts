@@ -1,4 +1,4 @@
-import type { HeldFields } from "./held-fields.ts";
+import type { StateFields } from "./fields.ts";
 
 /**
  * Records which checkpoint a state came from. Every state has a cell, and a
@@ -11,7 +11,7 @@ import type { HeldFields } from "./held-fields.ts";
 /** A checkpoint as a checkpointer wrote or read it. `position` is private to the checkpointer. */
 export interface Origin<Position = unknown> {
   /** The fields of the state at that checkpoint. */
-  readonly fields: HeldFields;
+  readonly fields: StateFields;
   /** The thread's generation. It is random, so it also tells apart threads with the same id in different stores. */
   readonly generation: string;
   /** The checkpointers that know this place: several may work on one store. The latest comes first. */

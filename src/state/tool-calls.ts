@@ -1,9 +1,9 @@
 import { type AgentState, heldFieldsOf } from "./agent-state.ts";
 import { callAt, countInDoubt, hasEndedTurn } from "./call-facts.ts";
+import { conversationOf } from "./conversation.ts";
 import type { StateFields, ToolExecution } from "./fields.ts";
-import type { HeldFields } from "./held-fields.ts";
 import { type Message, type ToolCall, toolMessage } from "./message.ts";
-import type { ListEnd } from "./values/grown-list.ts";
+import type { ListEnd } from "./values/list-lines.ts";
 
 /** A call of the latest model message that has no outcome, and its entry in the ledger. */
 export interface OpenCall {
@@ -17,13 +17,9 @@ const SETTLED: ReadonlySet<ToolExecution["status"]> = new Set(["succeeded", "fai
 export const isSettled = ({ status }: ToolExecution): boolean => SETTLED.has(status);
 
 /** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
-export function openCallsIn({
-  messages,
-  toolExecutions,
-}: {
-  readonly messages: ListEnd<Message>;
-  readonly toolExecutions: StateFields["toolExecutions"];
-}): OpenCall[] {
+export function openCallsIn(fields: Pick<StateFields, "messages" | "toolExecutions">): OpenCall[] {
+  const messages: ListEnd<Message> = conversationOf(fields);
+  const { toolExecutions } = fields;
   const message = messages.findLast((candidate) => candidate.role === "assistant");
   if (message?.role !== "assistant") return [];
   const open: OpenCall[] = [];
@@ -115,8 +111,11 @@ export interface Standing {
 /** The key under which a state keeps why its last run ended before the turn was over. */
 export const STOPPED_KEY = "holdfast.stopped";
 
+/** A state, or its fields. */
+type StandingFields = Pick<StateFields, "messages" | "toolExecutions" | "interrupts" | "providerState">;
+
 /** What a listing can say about a state without reading it; `undefined` if it waits for nothing. */
-export function standingOf(fields: HeldFields): Standing | undefined {
+export function standingOf(fields: StandingFields): Standing | undefined {
   const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
   const openCalls = openCallsIn(fields);
   const open = openCalls.length;
@@ -139,14 +138,14 @@ export function standingOf(fields: HeldFields): Standing | undefined {
 }
 
 /** The same of a thread without any calls or questions. */
-function standingOfTalk(fields: HeldFields): Standing | undefined {
+function standingOfTalk(fields: StandingFields): Standing | undefined {
   if (isTurnOver(fields)) return undefined;
   const isStopped = fields.providerState[STOPPED_KEY] !== undefined;
   return isStopped ? { unfinished: true, stopped: true } : { unfinished: true };
 }
 
 /** The same as a header field, which is absent if there is nothing to say. */
-export function withStanding(fields: HeldFields): { readonly standing?: Standing } {
+export function withStanding(fields: StandingFields): { readonly standing?: Standing } {
   const standing = standingOf(fields);
   return standing === undefined ? {} : { standing };
 }
@@ -155,14 +154,15 @@ export function withStanding(fields: HeldFields): { readonly standing?: Standing
  * True if the model spoke last, in full, without asking for a tool; or a tool that
  * ends the turn succeeded; or nobody said anything.
  */
-function isTurnOver({ messages, toolExecutions }: HeldFields): boolean {
+function isTurnOver(fields: StandingFields): boolean {
+  const messages: ListEnd<Message> = conversationOf(fields);
   const last = messages.findLast(({ role }) => role !== "tool");
   if (last === undefined || last.role === "system") return true;
   if (last.role !== "assistant" || last.incomplete === true) return false;
   const calls = last.toolCalls ?? [];
   if (calls.length === 0) return true;
   return hasEndedTurn(
-    toolExecutions,
+    fields.toolExecutions,
     calls.map(({ id }) => id),
   );
 }

@@ -5,7 +5,7 @@ import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../..
 import { type FinishReason, type ModelPart, type ModelUsage, NO_USAGE } from "../../models/model.ts";
 import { ModelError } from "../../models/model-error.ts";
 import { parseToolArguments } from "../../models/tool-arguments.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import { callAt } from "../../state/call-facts.ts";
 import { type AssistantMessage, type ToolCall, textOf } from "../../state/message.ts";
 import { subjectOfTurn } from "../../state/people/subjects.ts";
@@ -38,7 +38,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   await context.prompt.observe(context, request, usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
   // An answer is about the same person as the message that it answers.
-  const about = subjectOfTurn(heldFieldsOf(session.state).messages);
+  const about = subjectOfTurn(session.state.messages);
   const told = about === undefined ? message : { ...message, metadata: { ...message.metadata, ...about } };
   const named = withUnusedIds(session.state, told);
   session.change((state) =>

@@ -1,5 +1,4 @@
 import { withoutFence } from "../../models/markdown-fence.ts";
-import { heldFieldsOf } from "../../state/agent-state.ts";
 import { type AssistantMessage, textOf } from "../../state/message.ts";
 import { subjectOfTurn } from "../../state/people/subjects.ts";
 import type { Ending } from "../run/loop.ts";
@@ -14,7 +13,7 @@ import { isRepairRequest, repairRequest } from "./repair-request.ts";
  */
 export async function judgeAnswer(context: RunContext): Promise<Ending | "ask again"> {
   const { parts, session } = context;
-  const last = heldFieldsOf(session.state).messages.at(-1) as AssistantMessage;
+  const last = session.state.messages.at(-1) as AssistantMessage;
   const stopReason = stopReasonOf(last);
   if (parts.output === undefined) return { stopReason };
   const faults = await faultsIn(context, textOf(last));
@@ -23,7 +22,7 @@ export async function judgeAnswer(context: RunContext): Promise<Ending | "ask ag
   if (stopReason !== "complete" && stopReason !== "empty") return { stopReason };
   if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
   const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
-  session.change((state) => state.withMessage(repairRequest(request, subjectOfTurn(heldFieldsOf(state).messages))));
+  session.change((state) => state.withMessage(repairRequest(request, subjectOfTurn(state.messages))));
   session.saveBeside();
   return "ask again";
 }

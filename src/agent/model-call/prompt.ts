@@ -1,5 +1,4 @@
 import type { ModelRequest, ModelTool, ModelUsage } from "../../models/model.ts";
-import { heldFieldsOf } from "../../state/agent-state.ts";
 import { type Message, systemMessage } from "../../state/message.ts";
 import type { ShapedConversation } from "../ports.ts";
 import type { RunContext } from "../run/run-context.ts";
@@ -46,7 +45,7 @@ export class Prompt {
   /** Once for each message of the user's: what a run does in between must not change the prompt's beginning. */
   async #recall({ parts, session, threadId, metadata, signal, emit }: RunContext): Promise<readonly Message[]> {
     const { state } = session;
-    const asked = askedIn(heldFieldsOf(state));
+    const asked = askedIn(state);
     if (this.#recalled !== undefined && asked === this.#asked) return this.#recalled;
     this.#asked = asked;
     try {

@@ -1,7 +1,7 @@
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { sleep } from "../../internal/time.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import type { Message } from "../../state/message.ts";
 import { withStanding } from "../../state/tool-calls.ts";
 import type { StopReason } from "../events.ts";
@@ -22,7 +22,7 @@ const LOOK_AGAIN_MS = 1_000;
 /** Whether the thread's last turn is unfinished, in any process. */
 export function isUnderWay(state: AgentState | undefined): boolean {
   if (state === undefined) return false;
-  const { unfinished = false, stopped = false } = withStanding(heldFieldsOf(state)).standing ?? {};
+  const { unfinished = false, stopped = false } = withStanding(state).standing ?? {};
   return unfinished && !stopped && whatWaits(state) === undefined;
 }
 
@@ -47,7 +47,7 @@ export async function* followTurn(
     while (!signal.aborted) {
       const state = await loadState(checkpointer, threadId);
       if (state === undefined) return yield* page.end("stopped");
-      turn ??= turnOf(heldFieldsOf(state));
+      turn ??= turnOf(state);
       const said = ofTurn(state, turn);
       for (const message of said.slice(seen)) {
         if (message.role === "assistant") yield* page.step(turn);
@@ -97,19 +97,19 @@ function ofTurn({ messages }: AgentState, turn: number): readonly Message[] {
 }
 
 function endOf(state: AgentState, turn: number): StopReason | undefined {
-  if (turnOf(heldFieldsOf(state)) !== turn) return "complete";
+  if (turnOf(state) !== turn) return "complete";
   const waits = whatWaits(state);
   if (waits !== undefined) return waits;
-  const { unfinished = false, stopped = false } = withStanding(heldFieldsOf(state)).standing ?? {};
+  const { unfinished = false, stopped = false } = withStanding(state).standing ?? {};
   if (stopped) return "stopped";
   if (unfinished) return undefined;
-  const last = heldFieldsOf(state).messages.findLast((message) => message.role === "assistant");
+  const last = state.messages.findLast((message) => message.role === "assistant");
   return last?.role === "assistant" ? stopReasonOf(last) : "complete";
 }
 
 /** The turn cannot continue by itself if every open call waits: for a person, or for its outcome. */
 function whatWaits(state: AgentState): StopReason | undefined {
-  const { open = 0, waiting = 0, pending = 0 } = withStanding(heldFieldsOf(state)).standing ?? {};
+  const { open = 0, waiting = 0, pending = 0 } = withStanding(state).standing ?? {};
   if (open === 0 || open > waiting + pending) return undefined;
   return waiting > 0 ? "interrupted" : "pending";
 }

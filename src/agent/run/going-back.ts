@@ -1,7 +1,7 @@
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import { callAt } from "../../state/call-facts.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { type Message, toolMessage } from "../../state/message.ts";
@@ -33,7 +33,7 @@ export function goneBack(head: AgentState, earlier: AgentState, now: number): Ag
 /** Calls that are open at the checkpoint and were gone on with since: they stand as they do now, or the model would repeat what was done. */
 function withOutcomesOf(head: AgentState, earlier: AgentState): AgentState {
   let next = earlier;
-  for (const { call } of openCallsIn(heldFieldsOf(earlier))) {
+  for (const { call } of openCallsIn(earlier)) {
     const entry = head.toolExecutions[callAt(head.toolExecutions, call.id)];
     if (entry === undefined) continue;
     next = next.withToolExecution(entry);

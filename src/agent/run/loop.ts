@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import { callAt } from "../../state/call-facts.ts";
 import type { Message, UserMessage } from "../../state/message.ts";
 import type { StopReason } from "../events.ts";
@@ -40,7 +40,7 @@ export async function drive(context: RunContext): Promise<Ending> {
     if (reached !== undefined) return { stopReason: reached };
     await takeWordsAlong(context);
     const iteration = limits.countIteration();
-    emit({ type: "iteration-start", iteration, turn: turnOf(heldFieldsOf(session.state)) });
+    emit({ type: "iteration-start", iteration, turn: turnOf(session.state) });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
     session.throwIfFailed();
@@ -100,7 +100,7 @@ async function inParallel(context: RunContext, calls: readonly LedgerCall[]): Pr
 
 /** Looks at the state and not at what this run did, so that it holds for a run that was resumed; a later message of the user's ends it. */
 export function endedByTerminalTool(context: RunContext): boolean {
-  const last = heldFieldsOf(context.session.state).messages.findLast((message) => message.role !== "tool");
+  const last = context.session.state.messages.findLast((message) => message.role !== "tool");
   return last !== undefined && isEndedBy(context, last);
 }
 
@@ -116,6 +116,6 @@ export function isEndedBy({ session, parts }: RunContext, message: Message): boo
 
 /** Whether the last turn is over: the model spoke last, completely, and asked for nothing. */
 export function isAnswered(state: AgentState): boolean {
-  const last = heldFieldsOf(state).messages.at(-1);
+  const last = state.messages.at(-1);
   return last?.role === "assistant" && (last.toolCalls ?? []).length === 0 && last.incomplete !== true;
 }

@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import type { UserMessage } from "../../state/message.ts";
 import { encodeText } from "../../state/values/codec.ts";
 import { answeredBefore } from "../model-call/output.ts";
@@ -65,7 +65,7 @@ export async function begin(
 function isSaidAlready(context: RunContext, message: UserMessage): boolean {
   const { state } = context.session;
   if (isAnswered(state) || endedByTerminalTool(context)) return false;
-  const last = askedIn(heldFieldsOf(state));
+  const last = askedIn(state);
   if (last === undefined || (message.id !== undefined && last.id !== message.id)) return false;
   return encodeText(last.content, "prompt") === encodeText(message.content, "prompt");
 }

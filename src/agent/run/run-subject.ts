@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import type { UserMessage } from "../../state/message.ts";
 import { type Subjects, subjectOfTurn, warnOfUnnamedPerson } from "../../state/people/subjects.ts";
 import type { RunOptions } from "../run-options.ts";
@@ -16,7 +16,7 @@ export function aboutSubject(
 
 /** Whom a run is about: the user's newest message says so, or else the thread. */
 export function subjectIn(state: AgentState): Subjects | undefined {
-  const subject = subjectOfTurn(heldFieldsOf(state).messages)?.subject ?? state.metadata["subject"];
+  const subject = subjectOfTurn(state.messages)?.subject ?? state.metadata["subject"];
   return typeof subject === "string" || Array.isArray(subject) ? (subject as Subjects) : undefined;
 }
 

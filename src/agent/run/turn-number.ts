@@ -1,4 +1,4 @@
-import type { HeldFields } from "../../state/held-fields.ts";
+import type { StateFields } from "../../state/fields.ts";
 import type { Message } from "../../state/message.ts";
 import { ListFact } from "../../state/values/list-lines.ts";
 import { isRepairRequest } from "../model-call/repair-request.ts";
@@ -15,8 +15,8 @@ const turns = new ListFact<Message, Turns>(
 );
 
 /** How often users said something: which turn of the thread is the last. */
-export const turnOf = ({ messages }: Pick<HeldFields, "messages">): number => turns.of(messages).fact.count;
+export const turnOf = ({ messages }: Pick<StateFields, "messages">): number => turns.of(messages).fact.count;
 
 /** What a user said last: the message that the turn is about. */
-export const askedIn = ({ messages }: Pick<HeldFields, "messages">): Message | undefined =>
+export const askedIn = ({ messages }: Pick<StateFields, "messages">): Message | undefined =>
   turns.of(messages).fact.asked;

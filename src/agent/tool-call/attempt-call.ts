@@ -1,6 +1,5 @@
 import { reasonOf } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
-import { heldFieldsOf } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import type { ToolCall } from "../../state/message.ts";
 import type { RunContext } from "../run/run-context.ts";
@@ -98,7 +97,7 @@ function whenTimeIsUp({ timeoutMs }: Tool, timeUp: AbortController, ended: Abort
 
 function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall): Delegation {
   const { session, checkpointer, limits, emit, isKept } = context;
-  const { interrupts } = heldFieldsOf(session.state);
+  const { interrupts } = session.state;
   return {
     asked: interrupts.filter((interrupt) => interrupt.toolCallId === id),
     checkpointer: isKept ? checkpointer : undefined,

@@ -1,4 +1,3 @@
-import { heldFieldsOf } from "../../state/agent-state.ts";
 import { guardedResult } from "../guards.ts";
 import { runAfter } from "../hooks.ts";
 import type { RunContext } from "../run/run-context.ts";
@@ -23,9 +22,7 @@ export async function close(
   const { status, returned, approvalId } = outcome;
   if (status !== "succeeded") emit({ ...ended, status, ...(approvalId !== undefined && { approvalId }) });
   else emit({ ...ended, status, ...(returned !== undefined && { result: returned }) });
-  const message = heldFieldsOf(session.state).messages.findLast(
-    (entry) => entry.role === "tool" && entry.toolCallId === call.id,
-  );
+  const message = session.state.messages.findLast((entry) => entry.role === "tool" && entry.toolCallId === call.id);
   if (message !== undefined) emit({ type: "message", message });
   await runAfter(context, "afterTool", { call, execution: { ...execution, status: outcome.status } });
 }

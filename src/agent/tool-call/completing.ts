@@ -1,5 +1,4 @@
 import { reasonOf, StateError } from "../../errors.ts";
-import { heldFieldsOf } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { isSettled } from "../../state/tool-calls.ts";
 import { canonicalJson, encodeText } from "../../state/values/codec.ts";
@@ -49,7 +48,7 @@ function assertRepeated({ session, threadId }: RunContext, toolCallId: string, o
     const which = `there is no call ${JSON.stringify(toolCallId)} in this thread`;
     throw new StateError("NOT_FOUND", which, threadId === undefined ? {} : { threadId });
   }
-  const told = heldFieldsOf(session.state).messages.findLast(
+  const told = session.state.messages.findLast(
     (message) => message.role === "tool" && message.toolCallId === toolCallId,
   );
   const whole = session.state.artifacts[toolCallId] ?? told?.content;

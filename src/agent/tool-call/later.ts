@@ -1,6 +1,6 @@
 import { StateError } from "../../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../../internal/known-options.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { openCallsIn } from "../../state/tool-calls.ts";
 import type { RunEvent } from "../events.ts";
@@ -52,9 +52,7 @@ export class Later<Result = unknown> {
 
 /** The calls that must be completed before the turn continues. */
 export const pendingCalls = (state: AgentState): readonly PendingCall[] =>
-  openCallsIn(heldFieldsOf(state)).flatMap(({ execution }) =>
-    execution?.status === "pending" ? [pendingCall(execution)] : [],
-  );
+  openCallsIn(state).flatMap(({ execution }) => (execution?.status === "pending" ? [pendingCall(execution)] : []));
 
 const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: ToolExecution): PendingCall => ({
   toolCallId,
@@ -78,7 +76,7 @@ export function giveUpPending(
 ): AgentState {
   const why = reason === undefined ? "" : ` The reason: ${reason}`;
   const outcome = { status: "unknown", content: `Nobody waited for this call to be completed.${why}` } as const;
-  return openCallsIn(heldFieldsOf(state)).reduce(
+  return openCallsIn(state).reduce(
     (next, { call, execution }) =>
       execution?.status === "pending" ? settle(next, call, execution, outcome, options) : next,
     state,

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import type { AssistantMessage, ToolCall } from "../../state/message.ts";
 import { openCallsIn } from "../../state/tool-calls.ts";
@@ -42,7 +42,7 @@ function recordedOf(tool: Tool | undefined): Pick<ToolExecution, "effect" | "ter
 
 /** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
 export const openCalls = (state: AgentState): readonly LedgerCall[] =>
-  openCallsIn(heldFieldsOf(state)).map(({ call, execution }) => ({ call, execution: execution ?? unrecorded(call) }));
+  openCallsIn(state).map(({ call, execution }) => ({ call, execution: execution ?? unrecorded(call) }));
 
 /** A thread that was imported or edited may hold calls the ledger never saw: nothing is known of their fate. */
 const unrecorded = (call: ToolCall): ToolExecution => ({

@@ -1,4 +1,4 @@
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import {
   type ContentPart,
@@ -85,7 +85,7 @@ export function settle(
   const whole = large ? [{ type: "text" as const, text }, ...files] : outcome.content;
   const content = files.length === 0 ? text : whole;
   const isError = status !== "succeeded";
-  const about = subjectOfTurn(heldFieldsOf(state).messages);
+  const about = subjectOfTurn(state.messages);
   const metadata =
     about === undefined && structured === undefined
       ? undefined

@@ -1,7 +1,6 @@
 import { StateError } from "../../errors.ts";
 import { addedItems, DeltaFold, type StateDelta } from "../../state/delta.ts";
 import { EMPTY_FIELDS, type StateFields } from "../../state/fields.ts";
-import { type HeldFields, wholeFields } from "../../state/held-fields.ts";
 import type { Message } from "../../state/message.ts";
 import { decodeParsed, decodeText } from "../../state/values/codec.ts";
 import { isPlainObject, own } from "../../state/values/doorway.ts";
@@ -20,10 +19,10 @@ import { inBatches, parseBytes, parseInsides } from "./record-batch.ts";
 import { assertAgents, graphsThread, isGraphs } from "./thread-facts.ts";
 
 /** One checkpoint, rebuilt. */
-export interface RebuiltCheckpoint<Fields extends HeldFields = StateFields> {
+export interface RebuiltCheckpoint {
   readonly record: LogRecord;
   readonly header: RecordHeader;
-  readonly fields: Fields;
+  readonly fields: StateFields;
   /** The byte arrays in those fields, and perhaps some that were there before. */
   readonly bytes: readonly Uint8Array[];
 }
@@ -34,21 +33,16 @@ export type RecordBody =
   | { readonly delta: StateDelta; readonly base?: undefined };
 
 /** The state as of position `seq`. Verifies every record it uses, and that no record between them is missing. */
-export const rebuild = (chain: LogChain, seq: number): RebuiltCheckpoint => whole(unfold(chain, seq).rebuilt);
-
-const whole = (rebuilt: RebuiltCheckpoint<HeldFields>): RebuiltCheckpoint => ({
-  ...rebuilt,
-  fields: wholeFields(rebuilt.fields),
-});
+export const rebuild = (chain: LogChain, seq: number): RebuiltCheckpoint => unfold(chain, seq).rebuilt;
 
 /** A state that the records of a chain may continue. */
 export interface KnownState {
   readonly seq: number;
-  readonly fields: HeldFields;
+  readonly fields: StateFields;
 }
 
 /** The same for a chain that may begin behind a state that is already known. */
-export const rebuildOn = (known: KnownState, chain: LogChain, seq: number): RebuiltCheckpoint<HeldFields> =>
+export const rebuildOn = (known: KnownState, chain: LogChain, seq: number): RebuiltCheckpoint =>
   unfold(chain, seq, { known }).rebuilt;
 
 /** The verified records that make up the state at `seq`, beginning with its base. */
@@ -75,14 +69,14 @@ export function rebuildPair(
   later: number,
 ): { readonly earlier: RebuiltCheckpoint | undefined; readonly later: RebuiltCheckpoint } {
   const { rebuilt, onTheWay } = unfold(chain, later, { keeping: earlier });
-  return { earlier: onTheWay && whole(onTheWay), later: whole(rebuilt) };
+  return { earlier: onTheWay, later: rebuilt };
 }
 
 interface Unfolded {
   readonly records: readonly LogRecord[];
-  readonly rebuilt: RebuiltCheckpoint<HeldFields>;
+  readonly rebuilt: RebuiltCheckpoint;
   /** The state at the position that was to be kept, if the chain passes it. */
-  readonly onTheWay: RebuiltCheckpoint<HeldFields> | undefined;
+  readonly onTheWay: RebuiltCheckpoint | undefined;
 }
 
 function unfold(
@@ -94,7 +88,7 @@ function unfold(
   const bytes: Uint8Array[] = [];
   let fold = known && new DeltaFold(known.fields);
   let before = known?.seq;
-  let onTheWay: RebuiltCheckpoint<HeldFields> | undefined;
+  let onTheWay: RebuiltCheckpoint | undefined;
   // Not thrown at once: a later base needs nothing of what is missing before it.
   let gap: StateError | undefined;
   for (const { added, buildsOn, body } of stepsTo(chain, seq, bytes, keeping === undefined)) {

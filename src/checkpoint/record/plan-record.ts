@@ -1,6 +1,5 @@
 import { addedItems, deltaBetween, diffFields, type StateDelta } from "../../state/delta.ts";
 import type { StateFields } from "../../state/fields.ts";
-import { type HeldFields, wholeFields } from "../../state/held-fields.ts";
 import type { Message } from "../../state/message.ts";
 import { encodeOwned, encodeOwnedBytes } from "../../state/values/codec.ts";
 import { leastBytesOf } from "../../state/values/doorway.ts";
@@ -27,7 +26,7 @@ export interface PlannedBody {
 export type Room = Pick<LogCapabilities, "maxRecordBytes" | "maxChainRecords">;
 
 export interface PlannedFrom {
-  readonly fields: HeldFields;
+  readonly fields: StateFields;
   readonly chain: ChainSize;
 }
 
@@ -48,12 +47,12 @@ const MANY_RECORDS = 64;
  * writes stays proportional to what was added. A base that would not fit into one
  * record is never required: the chain goes on instead.
  */
-export function planBody(after: HeldFields, before: PlannedFrom | undefined, room: Room): PlannedBody {
-  if (before === undefined) return wholeBase(wholeFields(after));
+export function planBody(after: StateFields, before: PlannedFrom | undefined, room: Room): PlannedBody {
+  if (before === undefined) return planBase(after, after.messages);
   const delta = diffFields(before.fields, after);
   const planned = delta && planDelta(delta, before, after);
   if (planned !== undefined && fits(planned, room) && !baseWouldPay(planned.chain, room)) return planned;
-  const base = mayFit(after, room) ? rebased(wholeFields(before.fields), wholeFields(after)) : undefined;
+  const base = mayFit(after, room) ? rebased(before.fields, after) : undefined;
   if (base !== undefined && fits(base, room)) return base;
   const instead = planned ?? planDelta(deltaBetween(before.fields, after), before, after);
   // Counted from here, so that only as many new bytes again are a reason to try once more.
@@ -64,10 +63,8 @@ export const fits = ({ body }: Pick<PlannedBody, "body">, { maxRecordBytes }: Ro
   body.byteLength <= maxRecordBytes;
 
 /** False if a base cannot fit, which is known without encoding one. */
-export const mayFit = (fields: HeldFields, { maxRecordBytes }: Room): boolean =>
-  leastBytesOf(wholeFields(fields)) <= maxRecordBytes;
-
-const wholeBase = (fields: StateFields): PlannedBody => planBase(fields, fields.messages);
+export const mayFit = (fields: StateFields, { maxRecordBytes }: Room): boolean =>
+  leastBytesOf(fields) <= maxRecordBytes;
 
 export function planBase(fields: StateFields, newMessages: readonly Message[]): PlannedBody {
   const bytes: Uint8Array[] = [];
@@ -78,7 +75,7 @@ export function planBase(fields: StateFields, newMessages: readonly Message[]): 
   return { kind: "base", body, content, newMessages, freshMessages: undefined, chain, bytes };
 }
 
-function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, after: HeldFields): PlannedBody {
+function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, after: StateFields): PlannedBody {
   const bytes: Uint8Array[] = [];
   const content = { delta };
   const body = encodeBody(content, after, bytes);
@@ -92,7 +89,7 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, af
   const planned = { kind: "delta", body, content, newMessages: added, freshMessages: undefined, chain, bytes } as const;
   // Appended items are new. Only a rewritten list may contain again what it held before.
   if (delta.lists?.["messages"] === undefined) return planned;
-  const fresh = freshIn(added, wholeFields(fields));
+  const fresh = freshIn(added, fields);
   if (fresh.length === added.length) return planned;
   return { ...planned, newMessages: fresh.flatMap((index) => added[index] ?? []), freshMessages: fresh };
 }
@@ -111,8 +108,8 @@ function baseWouldPay({ records, bytes, liveBytes, baseBytes }: ChainSize, { max
 }
 
 /** `{"base":…}` or `{"delta":…}`. */
-const encodeBody = (content: BodyContent, state: HeldFields, bytes: Uint8Array[]): Uint8Array =>
-  encodeOwnedBytes(content, "state", () => wholeFields(state), bytes);
+const encodeBody = (content: BodyContent, state: StateFields, bytes: Uint8Array[]): Uint8Array =>
+  encodeOwnedBytes(content, "state", () => state, bytes);
 
 /** The words of these messages for an index. */
 export const wordsOf = (messages: readonly Message[]): string | undefined => searchableText(messages) || undefined;

@@ -2,7 +2,6 @@ import type { CallPlace } from "../../driver/call.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState, stateHolding } from "../../state/agent-state.ts";
 import { migrateFields } from "../../state/fields.ts";
-import { type HeldFields, wholeFields } from "../../state/held-fields.ts";
 import { NO_BYTES, watchBytes } from "../../state/values/sealed-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isNewsOf, isSamePlace, placeOfTail } from "../log/append-rules.ts";
@@ -102,7 +101,7 @@ export const stateAt = (context: CheckpointContext, threadId: string, chain: Log
 function threadAt(
   context: CheckpointContext,
   chain: LogChain,
-  { record, header, fields, bytes }: RebuiltCheckpoint<HeldFields>,
+  { record, header, fields, bytes }: RebuiltCheckpoint,
 ): WarmThread {
   const { seq, writeId, base, checkpointId = "" } = record;
   const { generation } = chain;
@@ -138,7 +137,7 @@ function migratedState(
   const state =
     schema === undefined || schema.version === storedSchema
       ? stateHolding(position.stored)
-      : AgentState.fromFields(migrateFields(wholeFields(position.stored), storedSchema, schema));
+      : AgentState.fromFields(migrateFields(position.stored, storedSchema, schema));
   rememberPosition(context, state, threadId, position);
   return state;
 }

@@ -1,4 +1,4 @@
-import { type HeldFields, wholeFields } from "../../state/held-fields.ts";
+import type { StateFields } from "../../state/fields.ts";
 import type { CheckpointContext } from "../context.ts";
 import { messagesBroughtBy, neighbours, planRemovalOf } from "../history/editing.ts";
 import type { Edits } from "../history/edits.ts";
@@ -21,7 +21,7 @@ export async function freeName(
   context: CheckpointContext,
   threadId: string,
   checkpointId: string,
-  fields: HeldFields,
+  fields: StateFields,
   planned: PlannedBody,
   builtOn: Position | undefined,
 ): Promise<NamedPlan> {
@@ -45,7 +45,7 @@ export async function freeName(
   // A base that replaces the record which brought its messages: they count as its own now, or no
   // search would find them.
   const brought = await messagesBroughtBy(context, threadId, gone);
-  return { planned: countingAsNew(planned, wholeFields(fields), [...brought, ...planned.newMessages]), edits };
+  return { planned: countingAsNew(planned, fields, [...brought, ...planned.newMessages]), edits };
 }
 
 const replacing = (step: Awaited<ReturnType<typeof withoutName>>): Edits =>

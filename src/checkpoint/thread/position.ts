@@ -1,5 +1,5 @@
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
-import type { HeldFields } from "../../state/held-fields.ts";
+import type { StateFields } from "../../state/fields.ts";
 import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../../state/lineage.ts";
 import type { WatchedBytes } from "../../state/values/sealed-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
@@ -18,7 +18,7 @@ export interface Position {
   readonly base: number;
   readonly chain: ChainSize;
   /** The fields in the record. They differ from the state's own if a load migrated them to a newer schema. */
-  readonly stored: HeldFields;
+  readonly stored: StateFields;
   /** The schema version of the state's own fields, and the byte arrays in them. */
   readonly schema: number;
   readonly bytes: WatchedBytes;

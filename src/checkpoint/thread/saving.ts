@@ -1,6 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
-import type { HeldFields } from "../../state/held-fields.ts";
+import { conversationOf } from "../../state/conversation.ts";
+import type { StateFields } from "../../state/fields.ts";
 import { standingOf } from "../../state/tool-calls.ts";
 import { leastBytesOf } from "../../state/values/doorway.ts";
 import { assertUnchanged, NO_BYTES, type WatchedBytes, watchBytes } from "../../state/values/sealed-bytes.ts";
@@ -65,7 +66,7 @@ interface Plan {
 class Saving {
   readonly #context: CheckpointContext;
   readonly #state: AgentState;
-  readonly #held: HeldFields;
+  readonly #held: StateFields;
   readonly #threadId: string;
   readonly #options: SaveOptions;
   readonly #metadata: string | undefined;
@@ -242,7 +243,7 @@ class Saving {
       buildsOn: builtOn?.seq ?? 0,
       // A program without a schema passes on the version of what it adds to.
       schema: this.#context.schema?.version ?? this.#position?.schema ?? 0,
-      messageCount: this.#held.messages.length,
+      messageCount: conversationOf(this.#held).length,
       chain: planned.chain,
       freshMessages: planned.freshMessages,
       standing: standingOf(this.#held),

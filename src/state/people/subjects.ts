@@ -1,7 +1,6 @@
 import { StateError } from "../../errors.ts";
 import type { Message } from "../message.ts";
 import { isPlainObject } from "../values/doorway.ts";
-import type { HeldList } from "../values/grown-list.ts";
 import { ListFact } from "../values/list-lines.ts";
 
 /**
@@ -57,7 +56,7 @@ const lastOfUser = new ListFact<Message, Message | undefined>(
 );
 
 /** Whom the newest turn is about, according to the user's message. Its answer is about the same people. */
-export function subjectOfTurn(messages: HeldList<Message>): { readonly subject: unknown } | undefined {
+export function subjectOfTurn(messages: readonly Message[]): { readonly subject: unknown } | undefined {
   const subject = lastOfUser.of(messages).fact?.metadata?.["subject"];
   return subject === undefined ? undefined : { subject };
 }

@@ -1,5 +1,4 @@
 import { own } from "./doorway.ts";
-import { GrownList, type HeldList, type ListEnd } from "./grown-list.ts";
 import { isMarked, makeNote, noteOn } from "./mark.ts";
 
 /**
@@ -21,8 +20,17 @@ interface Line {
 interface Place {
   readonly line: Line;
   readonly version: number;
-  /** The items of this list, in an array that nobody else has and that may grow. Only the newest list of a line has one. */
-  draft: unknown[] | undefined;
+}
+
+/** What a list can do, and one that is not put together yet (`conversation.ts`). */
+export interface ListEnd<T> {
+  readonly length: number;
+  at(index: number): T | undefined;
+  findLast(test: (item: T) => boolean): T | undefined;
+}
+
+interface Unread<T> extends ListEnd<T> {
+  from(index: number): readonly T[];
 }
 
 /** What is known of the first `length` items of one version. */
@@ -39,10 +47,10 @@ const VERSIONS = 256;
 const knownPlace = (list: object): Place | undefined => noteOn(list) as Place | undefined;
 
 /** A list of unknown descent is the first of its line. Only a list that cannot change has a place in one. */
-function placeOf(list: object): Place | undefined {
+export function placeOf(list: object): Place | undefined {
   const known = knownPlace(list);
   if (known !== undefined || !isMarked(list)) return known;
-  const place: Place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0, draft: undefined };
+  const place: Place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0 };
   makeNote(list, place);
   return place;
 }
@@ -56,53 +64,16 @@ export function madeFrom<List extends object>(before: object, list: List, kept: 
   line.newest++;
   line.kept.push(kept);
   if (line.kept.length >= 2 * VERSIONS) line.kept.splice(0, VERSIONS);
-  makeNote(list, { line, version: line.newest, draft: undefined } satisfies Place);
+  makeNote(list, { line, version: line.newest } satisfies Place);
   return list;
 }
 
-/** From this length on, a copy costs more than all else that adding does. */
-const LONG = 2048;
-
-export const isLong = (list: ListEnd<unknown>): boolean => list.length >= LONG;
-
-/**
- * A new list: all of `list`, then `items`. Spread, because `concat` and `slice` look at a frozen list item by item. Two
- * copies, each in one piece, are quicker than one that has to grow; a long list makes do with one, by its draft.
- */
-export function longer<T>(list: readonly T[], items: readonly T[]): readonly T[] {
-  if (!isLong(list)) return madeFrom(list, own([...list].concat([...items])), list.length);
-  const draft = takeDraft(list) ?? [...list];
-  for (const item of items) draft.push(item);
-  const made = madeFrom(list, own(draft.slice()), list.length);
-  const place = placeOf(made);
-  if (place !== undefined) place.draft = draft;
-  return made;
-}
-
-/** The same for a conversation, which is read less often than it grows: a long one is put together when it is read. */
-export function grownBy<T>(list: HeldList<T>, items: readonly T[]): HeldList<T> {
-  if (!(list instanceof GrownList || isLong(list))) return longer(list, items);
-  const grown = madeFrom(list, GrownList.of(list, items), list.length);
-  // It has its place before it is read: the plain list that it becomes then has the same one.
-  placeOf(grown);
-  return grown;
-}
-
-/** Whoever takes it may change it: the list has none from then on. */
-function takeDraft<T>(list: readonly T[]): T[] | undefined {
-  const place = knownPlace(list);
-  const draft = place?.draft as T[] | undefined;
-  if (place !== undefined) place.draft = undefined;
-  return draft;
-}
+/** A new list: all of `list`, then `items`. Spread, because `concat` and `slice` look at a frozen list item by item. */
+export const longer = <T>(list: readonly T[], items: readonly T[]): readonly T[] =>
+  madeFrom(list, own([...list].concat([...items])), list.length);
 
 /** How many items two lists are known to begin with in common. There may be more. */
-export function knownInCommon(a: HeldList<unknown>, b: HeldList<unknown>): number {
-  const base = GrownList.baseOf(a);
-  return Math.max(inLine(a, b), base === GrownList.baseOf(b) ? base.length : 0);
-}
-
-function inLine(a: HeldList<unknown>, b: HeldList<unknown>): number {
+export function knownInCommon(a: ListEnd<unknown>, b: ListEnd<unknown>): number {
   const one = knownPlace(a);
   const other = knownPlace(b);
   if (one === undefined || other === undefined || one.line !== other.line) return 0;
@@ -136,7 +107,7 @@ export class ListFact<Item, Fact> {
   }
 
   /** The fact, and of how many items it tells. It holds until the next call. */
-  of(list: HeldList<Item>): { readonly fact: Fact; readonly length: number } {
+  of(list: readonly Item[] | Unread<Item>): { readonly fact: Fact; readonly length: number } {
     const end = Math.max(0, list.length - this.#mayChange);
     const place = placeOf(list);
     const known = place?.line.facts.get(this);
@@ -147,7 +118,7 @@ export class ListFact<Item, Fact> {
       known.length <= keptBetween(place.line, place.version, known.version);
     let fact = isUsable ? (known.fact as Fact) : this.#start();
     const begin = isUsable ? known.length : 0;
-    const [items, first] = list instanceof GrownList ? [list.from(begin), begin] : [list, 0];
+    const [items, first] = Array.isArray(list) ? [list, 0] : [(list as Unread<Item>).from(begin), begin];
     for (let index = begin; index < end; index++) fact = this.#add(fact, items[index - first] as Item, index);
     if (place !== undefined && (isUsable || known === undefined || known.version <= place.version)) {
       place.line.facts.set(this, { version: place.version, length: end, fact });
