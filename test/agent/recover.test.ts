@@ -133,7 +133,10 @@ describe("recover goes on with what was left unfinished", () => {
     const hangs = tool({
       name: "work",
       effect: "idempotent",
-      execute: () => (begun.open(), new Promise(() => undefined)),
+      execute: () => {
+        begun.open();
+        return new Promise(() => undefined);
+      },
     });
     const alive = agentOf({ model: scriptedModel([works]), checkpointer: store.open(), tools: [hangs] });
     void alive.run("go", { threadId: "t1" }).catch(() => undefined);

@@ -17,17 +17,23 @@ import { say } from "./speaking.ts";
 const [url = "", first, count, effectsPath = "", ttlMs] = process.argv.slice(2);
 const log = openSharedLog(url);
 const append = log.append.bind(log);
+const onlooker = new Checkpointer(openSharedLog(url));
 let isClaiming = false;
 log.append = async (...call) => {
-  const isClaim = isClaiming;
-  isClaiming = false;
   const outcome = await append(...call);
-  if (isClaim) {
+  if (isClaiming && (await isBegun(call[0]))) {
+    isClaiming = false;
     say("stopping");
     process.kill(process.pid, "SIGSTOP");
   }
   return outcome;
 };
+
+/** A sign of life is a write, too: the claim is the one after which the call counts as begun. */
+async function isBegun(threadId: string): Promise<boolean> {
+  const state = await onlooker.load(threadId);
+  return state?.toolExecutions.some(({ status }) => status === "started") ?? false;
+}
 
 const checkpointer = new Checkpointer(log);
 const pay = tool({
@@ -42,7 +48,6 @@ for (let index = Number(first); index < Number(first) + Number(count); index++) 
     tools: [pay],
     checkpointer: async () => checkpointer,
     lease: { ttlMs: Number(ttlMs) },
-    // What the storage takes from here on is the claim, and perhaps with it the message that asks for the call.
     hooks: { beforeTool: () => (isClaiming = true) },
   });
   await agent.run("go", { threadId: `t${index}` }).then(
@@ -51,4 +56,5 @@ for (let index = Number(first); index < Number(first) + Number(count); index++) 
   );
 }
 await checkpointer.close();
+await onlooker.close();
 process.disconnect();
