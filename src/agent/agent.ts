@@ -15,7 +15,7 @@ import type { Opening } from "./run/opening.ts";
 import type { RecoverArguments, RecoverOptions, RecoverReport } from "./run/recovering.ts";
 import type { RunError } from "./run/run-error.ts";
 import { aboutSubject } from "./run/run-subject.ts";
-import type { Runner } from "./run/runner.ts";
+import type { Runner, RunPlace } from "./run/runner.ts";
 import { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
 import { assertCompleteOptions } from "./tool-call/assert-complete-options.ts";
@@ -24,6 +24,7 @@ import type { CompleteOptions } from "./tool-call/completing.ts";
 import type { PersonAnswer } from "./tool-call/interrupts.ts";
 import {
   answerIn,
+  outcomeIn,
   runIn,
   type SubAgent,
   type SubAgentOptions,
@@ -33,7 +34,6 @@ import {
 import type { NamedTool, ResultIn, Tool } from "./tool-call/tool.ts";
 
 type Said = string | UserMessage["content"] | UserMessage;
-type OpenCheckpointer = CoreAgentOptions["checkpointer"];
 
 export type { CoreAgentOptions } from "./agent-options.ts";
 
@@ -77,37 +77,45 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
    * when there is a prompt is settled first.
    */
   run(prompt?: Said, ...given: RunArguments<Context>): Run<Output, Tools> {
-    return this.#say(prompt, given[0] ?? {}, this.#options.checkpointer);
+    return this.#say(prompt, given[0] ?? {}, this.#ownPlace);
   }
 
-  #say(prompt: Said | undefined, options: RunOptions<Context>, open: OpenCheckpointer): Run<Output, Tools> {
+  get #ownPlace(): RunPlace {
+    return { open: this.#options.checkpointer };
+  }
+
+  #say(prompt: Said | undefined, options: RunOptions<Context>, place: RunPlace): Run<Output, Tools> {
     assertRunOptions(options);
-    if (open !== undefined) assertThreadNamed(options);
+    if (place.open !== undefined) assertThreadNamed(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const message = said && aboutSubject(said, options);
     const { declineWaiting: declines = false } = options;
     const { at } = options;
-    return this.#start(options, ({ saying }) => saying(message, { at, declines }), open);
+    return this.#start(options, ({ saying }) => saying(message, { at, declines }), place);
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
   resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output, Tools> {
-    return this.#answer(options, this.#options.checkpointer);
+    return this.#answer(options, this.#ownPlace);
   }
 
-  #answer(options: ResumeOptions<Context>, open: OpenCheckpointer): Run<Output, Tools> {
+  #answer(options: ResumeOptions<Context>, place: RunPlace): Run<Output, Tools> {
     assertResumeOptions(options);
     const { interruptId, response, decline = false } = options;
     const why = typeof decline === "string" ? { reason: decline } : {};
     const given: PersonAnswer = decline === false ? { value: response } : { declined: true, ...why };
-    return this.#start(options, ({ answering }) => answering(interruptId, given), open);
+    return this.#start(options, ({ answering }) => answering(interruptId, given), place);
   }
 
   /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
   complete(options: Needed<CompleteOptions<Context, ResultIn<Tools>>, Context>): Run<Output, Tools> {
+    return this.#complete(options, this.#ownPlace);
+  }
+
+  #complete(options: CompleteOptions<Context, unknown>, place: RunPlace): Run<Output, Tools> {
     assertCompleteOptions(options);
     const { toolCallId: _, result: __, error: ___, ...rest } = options;
-    return this.#start(rest, ({ completing }) => completing(options));
+    return this.#start(rest, ({ completing }) => completing(options), place);
   }
 
   /**
@@ -115,11 +123,22 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
    * what this agent asks people is asked in the caller's thread.
    */
   asTool<const Schema extends AnySchema>(options: SubAgentOptions<Schema>): Tool<Context> {
-    const storageOf = ({ checkpointer }: SubAgentPlace): OpenCheckpointer => checkpointer && (async () => checkpointer);
+    const { lease = true } = this.#options;
+    const at = ({ checkpointer, prices }: SubAgentPlace): RunPlace => ({
+      open: checkpointer && (async () => checkpointer),
+      prices,
+    });
     const agent: SubAgent = {
-      run: (prompt, place) => this.#say(prompt, runIn(place) as RunOptions<Context>, storageOf(place)),
+      run: (prompt, place) => this.#say(prompt, runIn(place) as RunOptions<Context>, at(place)),
       resume: (place, interruptId, answer) =>
-        this.#answer(answerIn(place, interruptId, answer) as ResumeOptions<Context>, storageOf(place)),
+        this.#answer(answerIn(place, interruptId, answer) as ResumeOptions<Context>, at(place)),
+      complete: (place, outcome) =>
+        this.#complete(outcomeIn(place, outcome) as CompleteOptions<Context, unknown>, at(place)),
+      giveUp: async ({ checkpointer, threadId }) => {
+        if (checkpointer === undefined || threadId === undefined) return;
+        const { now, maxResultChars } = this.#fixed;
+        await (await running.get()).giveUpThread(checkpointer, threadId, { now: now(), maxResultChars }, lease);
+      },
     };
     return subAgentTool(agent, options as SubAgentOptions);
   }
@@ -180,13 +199,9 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
   }
 
   /** The run counts as active, and its signal as heard, from here on: before the code that runs it is loaded. */
-  #start(
-    options: RunOptions,
-    openingIn: (part: Running) => Opening,
-    open = this.#options.checkpointer,
-  ): Run<Output, Tools> {
+  #start(options: RunOptions, openingIn: (part: Running) => Opening, place = this.#ownPlace): Run<Output, Tools> {
     if (this.#refuses !== undefined) throw new StateError("CLOSED", REFUSALS[this.#refuses]);
-    assertAnswerable(this.#tools, options.threadId, open !== undefined);
+    assertAnswerable(this.#tools, options.threadId, place.open !== undefined);
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -198,7 +213,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
     return new Run<Output, Tools>(async (emit) => {
       try {
         const part = await running.get();
-        return await this.#runnerIn(part).run(given, openingIn(part), emit, open);
+        return await this.#runnerIn(part).run(given, openingIn(part), emit, place);
       } finally {
         this.#active.delete(ended);
         end();

@@ -34,11 +34,21 @@ export interface ToolExecution {
   readonly retryAt?: number;
   /** The thread of the sub-agent that works on it. */
   readonly childThreadId?: string;
+  /** The calls of that sub-agent which the caller's thread waits for, by the ids that they have there. */
+  readonly waitsFor?: readonly WaitingCall[];
   /** By when somebody must have completed it. */
   readonly dueAt?: number;
   readonly error?: string;
   /** Set if only a person can say how it ended. */
   readonly settledBy?: { readonly by: string; readonly reason?: string };
+}
+
+/** A call of a sub-agent, at any depth, that is completed from outside. */
+export interface WaitingCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly idempotencyKey?: string;
+  readonly dueAt?: number;
 }
 
 /** A question to a person. It is state: any process may bring the answer. */

@@ -63,7 +63,7 @@ export function forAnotherThread(
 }
 
 /** Somebody else has the work, or an attempt at it failed: it may have taken effect. */
-const hasBegun = ({ status, failures = [] }: ToolExecution): boolean =>
+export const hasBegun = ({ status, failures = [] }: ToolExecution): boolean =>
   status === "started" || status === "pending" || failures.length > 0;
 
 const unrecorded = (call: ToolCall): ToolExecution => ({

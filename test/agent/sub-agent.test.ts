@@ -179,6 +179,117 @@ describe("an agent as a tool of another", () => {
     expect(clerk).toBeDefined();
   });
 
+  test("a call that it left for later is listed by the caller, and completed through the caller", async () => {
+    const later = book(({ later: untilThen }) => untilThen());
+    const { agent, store } = family({ childTools: [later] });
+    const run = agent.run("go", { threadId: "t" });
+    const events = await eventsOf(run);
+    expect(await run).toMatchObject({
+      stopReason: "pending",
+      pending: [{ toolCallId: "c/b", toolName: "book", idempotencyKey: expect.any(String) }],
+    });
+    expect(ofType(events, "tool-pending")).toMatchObject([{ toolCallId: "c/b", toolName: "book" }]);
+    const back = family({ store, parent: ["ready"], child: scriptedModel(["it is booked"]), childTools: [later] });
+    const outcome = { threadId: "t", toolCallId: "c/b", result: "booked" };
+    expect(await back.agent.complete(outcome)).toMatchObject({ stopReason: "complete", text: "ready", pending: [] });
+    expect((await store.lines(await childOf(store)))[2]).toBe("tool: booked");
+    expect((await store.lines())[2]).toBe("tool: it is booked");
+    expect((await back.agent.complete(outcome)).text).toBe("ready");
+    await expect(back.agent.complete({ ...outcome, result: "sold out" })).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(back.agent.complete({ ...outcome, toolCallId: "c/x" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("two calls that it left for later are completed one by one, also by a sub-agent of the sub-agent", async () => {
+    const store = new MemoryStore();
+    const later = book(({ later: untilThen }) => untilThen());
+    const calls = ["x", "y"].map((id) => ({ name: "book", id }));
+    const make = (
+      outer: readonly ScriptStep[],
+      middleSteps: readonly ScriptStep[],
+      innerSteps: readonly ScriptStep[],
+    ) => {
+      const inner = agentOf({ model: scriptedModel(innerSteps), tools: [later] });
+      const middle = agentOf({ model: scriptedModel(middleSteps), tools: [inner.asTool({ name: "inner" })] });
+      const tools = [middle.asTool({ name: "clerk" })];
+      return agentOf({ model: scriptedModel(outer), tools, checkpointer: store.open() });
+    };
+    const toInner = { toolCalls: [{ name: "inner", id: "i", arguments: { prompt: "deep" } }] };
+    const first = await make([ASK], [toInner], [{ toolCalls: calls }]).run("go", { threadId: "t" });
+    expect(first.pending.map(({ toolCallId }) => toolCallId)).toEqual(["c/i/x", "c/i/y"]);
+    const one = await make([], [], []).complete({ threadId: "t", toolCallId: "c/i/y", result: "Y" });
+    expect(one).toMatchObject({ stopReason: "pending", pending: [{ toolCallId: "c/i/x" }] });
+    const last = make(["ready"], ["middle"], ["inner"]);
+    expect((await last.complete({ threadId: "t", toolCallId: "c/i/x", result: "X" })).text).toBe("ready");
+  });
+
+  test("one whose time is up leaves its calls and the caller's in doubt, where the inbox finds them", async () => {
+    const store = new MemoryStore();
+    const begun = gate();
+    const hang = book(() => {
+      begun.open();
+      return new Promise(() => undefined);
+    });
+    const inner = agentOf({ model: scriptedModel(BOOK), tools: [hang] });
+    const middle = agentOf({
+      model: scriptedModel([{ toolCalls: [{ name: "inner", id: "i", arguments: { prompt: "deep" } }] }]),
+      tools: [inner.asTool({ name: "inner" })],
+    });
+    const clerk = middle.asTool({ name: "clerk", timeoutMs: 300 });
+    const agent = agentOf({ model: scriptedModel([ASK, "ready"]), tools: [clerk], checkpointer: store.open() });
+    const run = agent.run("go", { threadId: "t" });
+    await begun.opened;
+    expect((await run).text).toBe("ready");
+    const [child, grandchild] = [await childOf(store), await childOf(store, await childOf(store))];
+    expect(await store.statuses()).toEqual(["unknown"]);
+    expect(await store.statuses(child)).toEqual(["unknown"]);
+    expect(await store.statuses(grandchild)).toEqual(["unknown"]);
+    const inDoubt = (await store.open().inbox()).filter(({ kind }) => kind === "in-doubt");
+    expect(inDoubt.map(({ threadId }) => threadId).toSorted()).toEqual(["t", child, grandchild].toSorted());
+  });
+
+  test("one that its own time budget ends in the middle of a call leaves both in doubt", async () => {
+    const store = new MemoryStore();
+    const hang = book(() => new Promise(() => undefined));
+    const clerk = agentOf({ model: scriptedModel(BOOK), tools: [hang], timeBudgetMs: 200 });
+    const tools = [clerk.asTool({ name: "clerk" })];
+    const agent = agentOf({ model: scriptedModel([ASK, "ready"]), tools, checkpointer: store.open() });
+    expect((await agent.run("go", { threadId: "t" })).text).toBe("ready");
+    expect(await store.statuses()).toEqual(["unknown"]);
+    expect(await store.statuses(await childOf(store))).toEqual(["unknown"]);
+  });
+
+  test("what it used and cost counts once, in the run's result and in the thread's totals, also where it is asked twice", async () => {
+    const store = new MemoryStore();
+    const usage = { inputTokens: 1_000, outputTokens: 100 };
+    const prices = { model: { input: 1, output: 10 }, scripted: { input: 1, output: 10 } };
+    const ask = book(async ({ interrupt }) => `seat: ${await interrupt({ question: "Which seat?" })}`);
+    const make = (parent: readonly ScriptStep[], child: readonly ScriptStep[]) => {
+      const clerk = agentOf({ model: scriptedModel(child), tools: [ask] });
+      const tools = [clerk.asTool({ name: "clerk" })];
+      return agentOf({ model: scriptedModel(parent), tools, checkpointer: store.open(), prices });
+    };
+    const asks = { toolCalls: [{ name: "book", id: "b" }], usage };
+    const first = await make([{ ...ASK, usage }], [asks]).run("go", { threadId: "t" });
+    expect(first.usage).toMatchObject({ inputTokens: 2_000, outputTokens: 200 });
+    expect(first.cost).toBeCloseTo(0.004);
+    const answer = { threadId: "t", interruptId: "c/b/1", response: "12A" };
+    const second = await make([{ text: "ready", usage }], [{ text: "booked", usage }]).resume(answer);
+    expect(second.usage).toMatchObject({ inputTokens: 2_000, outputTokens: 200 });
+    expect(second.cost).toBeCloseTo(0.004);
+    const { totals } = await store.state();
+    expect(totals).toMatchObject({ inputTokens: 4_000, outputTokens: 400, iterations: 2 });
+    expect(totals.cost).toBeCloseTo(0.008);
+  });
+
+  test("what one used that failed counts, too", async () => {
+    const usage = { inputTokens: 10, outputTokens: 1 };
+    const steps = [{ toolCalls: [{ name: "book", id: "b" }], usage }, new ModelError("no model", { retryable: false })];
+    const { agent, store } = family({ child: scriptedModel(steps), childTools: [book(() => "booked")] });
+    const { usage: used } = await agent.run("go", { threadId: "t" });
+    expect(used).toMatchObject({ inputTokens: 10, outputTokens: 1 });
+    expect((await store.state()).totals).toMatchObject({ inputTokens: 10, outputTokens: 1 });
+  });
+
   test("what its model could not do is the call's failure", async () => {
     const { agent, store } = family({ child: scriptedModel([new ModelError("no model", { retryable: false })]) });
     await agent.run("go", { threadId: "t" });

@@ -164,3 +164,16 @@ test("a tool that leaves its outcome to others, and does not say which, may be c
     });
   expect(typed).toBeTypeOf("function");
 });
+
+test("the prompt of a sub-agent is made of what its schema says", () => {
+  const clerk = new Agent({ model: scriptedModel(["ready"]) });
+  const asTool = clerk.asTool({
+    name: "fly",
+    inputSchema: z.object({ to: z.string(), seats: z.number() }),
+    prompt: (input) => {
+      expectTypeOf(input).toEqualTypeOf<{ to: string; seats: number }>();
+      return `Fly to ${input.to}.`;
+    },
+  });
+  expect(asTool.name).toBe("fly");
+});

@@ -10,6 +10,7 @@ import type { Prompt } from "../model-call/prompt.ts";
 import type { ConversationPort, MemoryPort, SessionPort } from "../ports.ts";
 import type { ThreadSession } from "../saving/thread-session.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { ChildOutcome } from "../tool-call/sub-agent.ts";
 import type { Tool } from "../tool-call/tool.ts";
 import type { Inbox } from "./inbox.ts";
 import type { LimitGuard } from "./limits.ts";
@@ -66,5 +67,7 @@ export interface RunContext {
   readonly inFlight: Map<string, Promise<void>>;
   /** What the model is shown, from where it was shown last. */
   readonly prompt: Prompt;
+  /** Outcomes of calls that sub-agents left for later, by the call of the sub-agent that they are for. */
+  readonly handedDown: Map<string, ChildOutcome>;
   readonly emit: (event: RunEvent) => void;
 }

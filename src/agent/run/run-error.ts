@@ -1,4 +1,5 @@
 import { type ErrorContext, StateError } from "../../errors.ts";
+import type { ModelUsage } from "../../models/model.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { textOf } from "../../state/message.ts";
 import { isRepairRequest } from "../model-call/repair-request.ts";
@@ -11,11 +12,21 @@ export class RunError extends StateError {
   readonly state: AgentState;
   /** The model's last words: an answer is not lost because it could not be saved. */
   readonly text: string;
+  /** What the models of the run had used. */
+  readonly usage: ModelUsage;
+  readonly cost: number | undefined;
 
-  constructor(failure: StateError, state: AgentState, spoken: string) {
+  constructor(
+    failure: StateError,
+    state: AgentState,
+    spoken: string,
+    { usage, cost }: { readonly usage: ModelUsage; readonly cost: number | undefined },
+  ) {
     super(failure.code, toldToCaller(failure.message), { ...(failure.context as ErrorContext), cause: failure });
     this.retryable = failure.retryable;
     this.state = state;
+    this.usage = usage;
+    this.cost = cost;
     this.text = spoken || lastText(state);
   }
 }

@@ -8,6 +8,7 @@ import type { CoreAgentOptions } from "../agent-options.ts";
 import type { RunEvent, RunResult } from "../events.ts";
 import type { FixedParts } from "../fixed-parts.ts";
 import { runAfter } from "../hooks.ts";
+import type { PriceTable } from "../model-call/prices.ts";
 import { Prompt } from "../model-call/prompt.ts";
 import type { RunOptions } from "../run-options.ts";
 import { sessionStorage } from "../saving/session-storage.ts";
@@ -35,7 +36,11 @@ import { inTermsOfARun } from "./told-to-caller.ts";
 import { UnsavedThreads } from "./unsaved-threads.ts";
 import { leaveUnsettled, settleThread } from "./unsettled.ts";
 
-type OpenCheckpointer = CoreAgentOptions["checkpointer"];
+/** Where a run is kept, and a caller's prices for a sub-agent that has none. */
+export interface RunPlace {
+  readonly open: CoreAgentOptions["checkpointer"];
+  readonly prices?: PriceTable | undefined;
+}
 
 /** Runs of one agent, from its thread's turn to the result. */
 export class Runner<Output, Context> {
@@ -63,10 +68,10 @@ export class Runner<Output, Context> {
     options: RunOptions,
     opening: Opening,
     emit: (event: RunEvent) => void,
-    open: OpenCheckpointer,
+    at: RunPlace,
   ): Promise<RunResult<Output>> {
     try {
-      return await this.#withThread(options, opening, emit, open);
+      return await this.#withThread(options, opening, emit, at);
     } catch (error) {
       throw inTermsOfARun(error);
     }
@@ -76,18 +81,19 @@ export class Runner<Output, Context> {
     options: RunOptions,
     opening: Opening,
     emit: (event: RunEvent) => void,
-    open: OpenCheckpointer,
+    at: RunPlace,
   ): Promise<RunResult<Output>> {
     const { threadId, signal } = options;
+    const { open, prices } = at;
     const { lease = true } = this.#options;
     if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
-    if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
+    if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined, prices);
     const checkpointer = await open();
     assertCheckpointer(checkpointer, "Agent({ checkpointer })");
     if (lease === false) {
       await settleThread(checkpointer, threadId);
       const stored = await loadState(checkpointer, threadId);
-      return this.#execute(options, opening, emit, { checkpointer, threadId, stored });
+      return this.#execute(options, opening, emit, { checkpointer, threadId, stored }, prices);
     }
     const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
     const whenBusy = options.whenBusy ?? this.#options.whenBusy ?? "wait";
@@ -99,7 +105,7 @@ export class Runner<Output, Context> {
     const warn = (): void => this.#warnOfNoLease(emit);
     const terms = { whenBusy, waitMs, ttlMs, owner, signal, emit, messageId, warn };
     return asOnlyWriter(checkpointer, threadId, terms, (place) => {
-      const result = this.#execute(options, opening, heardBy(place.turn, emit), place);
+      const result = this.#execute(options, opening, heardBy(place.turn, emit), place, prices);
       if (place.turn !== undefined) place.turn.result = result;
       return result;
     });
@@ -117,6 +123,7 @@ export class Runner<Output, Context> {
     opening: Opening,
     show: (event: RunEvent) => void,
     place: Place | undefined,
+    prices: PriceTable | undefined,
   ): Promise<RunResult<Output>> {
     const stored = place?.stored;
     if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
@@ -126,7 +133,7 @@ export class Runner<Output, Context> {
       saveRetryMs,
     });
     if (place?.lease !== undefined) session.endWith(place.lease.signal);
-    const parts = await this.#parts(session);
+    const parts = await this.#parts(session, prices);
     session.measure = savesIn(parts.telemetry);
     const emit = (event: RunEvent): void => {
       countRetries(parts.telemetry, event);
@@ -149,6 +156,7 @@ export class Runner<Output, Context> {
       inbox: new Inbox(),
       isDraining: this.#isDraining,
       progress: { spoken: "" },
+      handedDown: new Map(),
       inFlight: new Map(),
       prompt: new Prompt(),
       emit,
@@ -202,7 +210,7 @@ export class Runner<Output, Context> {
     return resultOf<Output>(context, ending);
   }
 
-  async #failed({ session, progress }: RunContext, error: unknown, place: Place | undefined): Promise<Error> {
+  async #failed({ session, progress, limits }: RunContext, error: unknown, place: Place | undefined): Promise<Error> {
     const failure = StateError.is(error) ? error : asFailure(error);
     if (place?.riding?.wasHeld === false && session.lost.aborted && !mayBeThereAlready(session.lost.reason)) {
       await session.abandon();
@@ -211,7 +219,7 @@ export class Runner<Output, Context> {
     }
     // The messages so far are saved, however seldom the agent saves. If saving is what failed, that is the error.
     await session.leave();
-    const raised = new RunError(failure, session.state, progress.spoken);
+    const raised = new RunError(failure, session.state, progress.spoken, limits);
     if (place !== undefined && session.isUnsaved && !session.lost.aborted) {
       leaveUnsettled(place.checkpointer, place.threadId, session, raised);
     }
@@ -241,11 +249,12 @@ export class Runner<Output, Context> {
     await finishTask(context, stopReason);
   }
 
-  async #parts(session: ThreadSession): Promise<AgentParts> {
+  async #parts(session: ThreadSession, prices: PriceTable | undefined): Promise<AgentParts> {
     const reader = readResultTool(() => session.state, this.#fixed.maxResultChars);
     this.#telemetry ??= loadTelemetry();
     return {
       ...this.#fixed,
+      prices: this.#fixed.prices ?? prices,
       model: await this.#options.model(),
       tools: new Map([...this.#tools, reader].map((tool) => [tool.name, tool])),
       telemetry: await this.#telemetry,

@@ -6,7 +6,7 @@ import type { RunContext } from "../run/run-context.ts";
 import { subjectIn } from "../run/run-subject.ts";
 import { type AskedSoFar, askPerson, InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
-import { type Delegation, LeftOpen } from "./sub-agent.ts";
+import { type Delegation, LeftOpen, type ThreadUsage, TimeIsUp, timedOut } from "./sub-agent.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { failure, type Outcome, OutcomeUnknown, success } from "./tool-result.ts";
 
@@ -26,22 +26,27 @@ export async function attempt(
     raise = resolve;
   });
   const place = toolContext(context, call, execution, signal, raise);
+  let used: ThreadUsage | undefined;
+  const spent = (usage: ThreadUsage): void => {
+    used = usage;
+  };
+  const withUsage = (outcome: Outcome): Outcome => (used === undefined ? outcome : { ...outcome, used });
   const work = (async () =>
     tool.delegate === undefined
       ? tool.execute(input, place)
-      : tool.delegate(input, place, delegationOf(context, tool, call)))();
+      : tool.delegate(input, place, delegationOf(context, tool, call, spent)))();
   try {
     const stops = [asked, whenCancelled(context.signal, ended.signal), whenTimeIsUp(tool, timeUp, ended.signal)];
     const result = await Promise.race([work, ...stops]);
     if (result instanceof InterruptSignal || result instanceof Later) return result;
-    if (result === TIME_IS_UP) return outOfTime(tool);
-    return result === CANCELLED ? "cancelled" : { ...success(result), returned: result };
+    if (result === TIME_IS_UP) return withUsage(outOfTime(tool));
+    return result === CANCELLED ? "cancelled" : withUsage({ ...success(result), returned: result });
   } catch (thrown) {
     const error = anyThrown(thrown);
     if (error instanceof LeftOpen && !context.signal.aborted) throw error.cause;
     if (context.signal.aborted) return "cancelled";
-    if (!(error instanceof OutcomeUnknown)) return failure(reasonOf(error));
-    return { status: tool.effect === "atMostOnce" ? "unknown" : "failed", content: reasonOf(error) };
+    if (!(error instanceof OutcomeUnknown)) return withUsage(failure(reasonOf(error)));
+    return withUsage({ status: statusInDoubt(tool), content: reasonOf(error) });
   } finally {
     ended.abort();
     work.catch(() => undefined);
@@ -61,14 +66,17 @@ function anyThrown(thrown: unknown): unknown {
 const CANCELLED = Symbol("cancelled");
 const TIME_IS_UP = Symbol("time is up");
 
+/** A sub-agent may be repeated as long as its thread is gone on with, and is in doubt where that was ended. */
+const statusInDoubt = ({ effect, delegate }: Tool): "unknown" | "failed" =>
+  effect === "atMostOnce" || delegate !== undefined ? "unknown" : "failed";
+
 /** A tool that ignores the signal cannot be stopped: one that may act once may still do so. */
-const outOfTime = ({ timeoutMs, effect }: Tool): Outcome => ({
-  status: effect === "atMostOnce" ? "unknown" : "failed",
-  content: `The tool did not finish within ${timeoutMs} ms; it may still take effect.`,
-});
+const outOfTime = (tool: Tool): Outcome => ({ status: statusInDoubt(tool), content: timedOut(tool.timeoutMs) });
 
 /** A tool that heeds the signal gets this long to say how it ended before its outcome counts as unknown. */
 const GRACE_MS = 250;
+/** A sub-agent gets this long to write down how far it came. */
+const SUB_AGENTS_GRACE_MS = 10_000;
 
 /** Settles some time after the run was cancelled; listens no longer once the attempt has ended. */
 function whenCancelled(cancelled: AbortSignal, ended: AbortSignal): Promise<typeof CANCELLED> {
@@ -84,18 +92,24 @@ function whenCancelled(cancelled: AbortSignal, ended: AbortSignal): Promise<type
   });
 }
 
-function whenTimeIsUp({ timeoutMs }: Tool, timeUp: AbortController, ended: AbortSignal): Promise<typeof TIME_IS_UP> {
+function whenTimeIsUp(
+  { timeoutMs, delegate }: Tool,
+  timeUp: AbortController,
+  ended: AbortSignal,
+): Promise<typeof TIME_IS_UP> {
   return new Promise((resolve) => {
     if (timeoutMs === undefined) return;
     const onTime = (): void => {
-      timeUp.abort(new Error(`timed out after ${timeoutMs} ms`));
-      resolve(TIME_IS_UP);
+      timeUp.abort(new TimeIsUp(timeoutMs));
+      const giveUp = (): void => resolve(TIME_IS_UP);
+      if (delegate === undefined) giveUp();
+      else sleep(SUB_AGENTS_GRACE_MS, ended).then(giveUp, () => undefined);
     };
     sleep(timeoutMs, ended).then(onTime, () => undefined);
   });
 }
 
-function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall): Delegation {
+function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall, spent: Delegation["spent"]): Delegation {
   const { session, checkpointer, limits, emit, isKept } = context;
   const { interrupts } = session.state;
   return {
@@ -103,7 +117,13 @@ function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall): De
     checkpointer: isKept ? checkpointer : undefined,
     subject: subjectIn(session.state),
     emit: (event) => emit({ type: "sub-agent", toolCallId: id, toolName: name, event }),
-    countUsage: (usage) => limits.countUsage(usage),
+    prices: context.parts.prices,
+    completed: context.handedDown.get(id),
+    spent,
+    countUsage: ({ usage, cost }) => {
+      limits.countUsage(usage);
+      limits.countCost(cost);
+    },
   };
 }
 

@@ -1,4 +1,6 @@
+import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { reasonOf, StateError } from "../../errors.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { isSettled } from "../../state/tool-calls.ts";
 import { canonicalJson, encodeText } from "../../state/values/codec.ts";
@@ -27,8 +29,19 @@ export const completion =
     const { session } = context;
     const outcome = "error" in options ? failure(reasonOf(options.error)) : success(options.result);
     const open = openCalls(session.state).find(({ call }) => call.id === options.toolCallId);
+    const delegating =
+      open === undefined ? openCalls(session.state).find(({ execution }) => waits(execution, options)) : undefined;
+    if (delegating !== undefined) {
+      // The sub-agent's own thread is where it is written down; this one goes on with what comes of it.
+      const { id } = delegating.call;
+      const toolCallId = options.toolCallId.slice(id.length + 1);
+      const given = "error" in options ? { error: options.error } : { result: options.result };
+      context.handedDown.set(id, { toolCallId, ...given });
+      session.change(adopt);
+      return undefined;
+    }
     if (open === undefined) {
-      assertRepeated(context, options.toolCallId, outcome);
+      await assertRepeated(context, options.toolCallId, outcome);
       session.change(adopt);
       if (session.isUnsaved) session.saveBeside();
       return undefined;
@@ -41,9 +54,29 @@ export const completion =
     return undefined;
   };
 
+const waits = ({ waitsFor = [] }: ToolExecution, { toolCallId }: Pick<CompleteOptions, "toolCallId">): boolean =>
+  waitsFor.some((call) => call.toolCallId === toolCallId);
+
 /** A repeated outcome, as from a queue, is accepted; a different one comes too late. */
-function assertRepeated({ session, threadId }: RunContext, toolCallId: string, outcome: Outcome): void {
-  const execution = session.state.toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
+async function assertRepeated(
+  {
+    session,
+    threadId,
+    checkpointer,
+  }: Pick<RunContext, "threadId" | "checkpointer"> & { readonly session: { readonly state: AgentState } },
+  toolCallId: string,
+  outcome: Outcome,
+): Promise<void> {
+  const { toolExecutions } = session.state;
+  const execution = toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
+  const delegating = execution === undefined && toolExecutions.findLast((entry) => waits(entry, { toolCallId }));
+  if (delegating && delegating.childThreadId !== undefined && checkpointer !== undefined) {
+    const state = await loadState(checkpointer, delegating.childThreadId);
+    if (state !== undefined) {
+      const child = { session: { state }, threadId: delegating.childThreadId, checkpointer };
+      return assertRepeated(child, toolCallId.slice(delegating.toolCallId.length + 1), outcome);
+    }
+  }
   if (execution === undefined) {
     const which = `there is no call ${JSON.stringify(toolCallId)} in this thread`;
     throw new StateError("NOT_FOUND", which, threadId === undefined ? {} : { threadId });

@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../../internal/known-options.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import type { ToolExecution } from "../../state/fields.ts";
+import type { ToolExecution, WaitingCall } from "../../state/fields.ts";
 import { openCallsIn } from "../../state/tool-calls.ts";
 import type { RunEvent } from "../events.ts";
 import { type Outcome, settle } from "./tool-result.ts";
@@ -28,8 +28,12 @@ export class Later<Result = unknown> {
   /** Never there: says to the types what completes the call. */
   declare readonly "~result"?: Result;
 
-  constructor(dueAt: number | undefined) {
+  /** Of a sub-agent: the calls in its thread that are to be completed. */
+  readonly waitsFor: readonly WaitingCall[];
+
+  constructor(dueAt: number | undefined, waitsFor: readonly WaitingCall[] = []) {
     this.dueAt = dueAt;
+    this.waitsFor = waitsFor;
   }
 
   static after<Result>(options: LaterOptions, now: number): Later<Result> {
@@ -42,19 +46,26 @@ export class Later<Result = unknown> {
 
   waitingIn(state: AgentState, started: ToolExecution): AgentState {
     const due = this.dueAt === undefined ? {} : { dueAt: this.dueAt };
-    return state.withToolExecution({ ...started, status: "pending", ...due });
+    const { waitsFor: _, ...entry } = started;
+    const children = this.waitsFor.length === 0 ? {} : { waitsFor: this.waitsFor };
+    return state.withToolExecution({ ...entry, status: "pending", ...due, ...children });
   }
 
   announce(begun: { readonly toolCallId: string; readonly toolName: string }, emit: (event: RunEvent) => void): void {
-    emit({ type: "tool-pending", ...begun, dueAt: this.dueAt === undefined ? undefined : new Date(this.dueAt) });
+    const calls = this.waitsFor.length > 0 ? this.waitsFor : [{ ...begun, dueAt: this.dueAt }];
+    for (const { toolCallId, toolName, dueAt } of calls) {
+      emit({ type: "tool-pending", toolCallId, toolName, dueAt: dueAt === undefined ? undefined : new Date(dueAt) });
+    }
   }
 }
 
 /** The calls that must be completed before the turn continues. */
 export const pendingCalls = (state: AgentState): readonly PendingCall[] =>
-  openCallsIn(state).flatMap(({ execution }) => (execution?.status === "pending" ? [pendingCall(execution)] : []));
+  openCallsIn(state).flatMap(({ execution }) =>
+    execution?.status === "pending" ? (execution.waitsFor ?? [execution]).map(pendingCall) : [],
+  );
 
-const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: ToolExecution): PendingCall => ({
+const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: WaitingCall): PendingCall => ({
   toolCallId,
   toolName,
   idempotencyKey,

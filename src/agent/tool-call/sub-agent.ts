@@ -2,17 +2,22 @@ import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { MAX_ID_BYTES } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
-import type { AnySchema } from "../../models/schema.ts";
-import type { Interrupt, InterruptAnswer } from "../../state/fields.ts";
+import type { AnySchema, SchemaOutput } from "../../models/schema.ts";
+import type { AgentState } from "../../state/agent-state.ts";
+import type { Interrupt, InterruptAnswer, ThreadTotals } from "../../state/fields.ts";
 import type { Subjects } from "../../state/people/subjects.ts";
-import { PARENT_KEY } from "../../state/tool-calls.ts";
+import { hasBegun, openCallsIn, PARENT_KEY } from "../../state/tool-calls.ts";
 import type { RunEvent, RunResult, StopReason } from "../events.ts";
+import type { PriceTable } from "../model-call/prices.ts";
+import { RunError } from "../run/run-error.ts";
 import type { Run } from "../run.ts";
 import type { ResumeOptions, RunOptions } from "../run-options.ts";
 import { isRefused } from "../saving/refused-results.ts";
+import type { CompleteOptions } from "./completing.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import { type Tool, type ToolContext, type ToolOptions, tool } from "./tool.ts";
+import { OutcomeUnknown } from "./tool-result.ts";
 
 export interface SubAgentOptions<Schema extends AnySchema = AnySchema>
   extends Pick<
@@ -20,7 +25,7 @@ export interface SubAgentOptions<Schema extends AnySchema = AnySchema>
     "name" | "description" | "inputSchema" | "needsApproval" | "terminal" | "timeoutMs"
   > {
   /** What the sub-agent is told, made of the call's arguments. @default their `prompt`; with a schema of your own, their JSON */
-  prompt?(input: never): string;
+  prompt?(input: SchemaOutput<Schema>): string;
 }
 
 /** What a call of a sub-agent has besides what every tool gets. */
@@ -32,14 +37,41 @@ export interface Delegation {
   /** Who the caller's turn is about: so is the child's. */
   readonly subject: Subjects | undefined;
   readonly emit: (event: RunEvent) => void;
+  /** The caller's, for a sub-agent that has no table of its own. */
+  readonly prices: PriceTable | undefined;
+  /** The outcome of a call that the sub-agent left for later. */
+  readonly completed: ChildOutcome | undefined;
   /** What the sub-agent used counts for the run that asked it. */
-  readonly countUsage: (usage: RunResult["usage"]) => void;
+  readonly countUsage: (run: Pick<RunResult, "usage" | "cost">) => void;
+  /** What its thread used since it began: counted with the caller's thread once, when the call is settled. */
+  readonly spent: (usage: ThreadUsage) => void;
 }
+
+export type ThreadUsage = Partial<Omit<ThreadTotals, "runs" | "iterations" | "toolCalls">>;
+
+/** The outcome of a call in a sub-agent's thread. */
+export type ChildOutcome = { readonly toolCallId: string } & (
+  | { readonly result: unknown }
+  | { readonly error: unknown }
+);
+
+/** Why the signal of a tool aborts when its time is up. */
+export class TimeIsUp extends Error {
+  constructor(ms: number) {
+    super(`timed out after ${ms} ms`);
+  }
+}
+
+export const timedOut = (ms: number | undefined): string =>
+  `The tool did not finish within ${ms} ms; it may still take effect.`;
 
 /** How a sub-agent is run: as an agent is, in a thread of the caller's storage. */
 export interface SubAgent {
   run(prompt: string | undefined, place: SubAgentPlace): Run<unknown>;
   resume(place: SubAgentPlace, interruptId: string, answer: InterruptAnswer): Run<unknown>;
+  complete(place: SubAgentPlace, outcome: ChildOutcome): Run<unknown>;
+  /** Settles what is open in its thread, which nothing will go on with. */
+  giveUp(place: SubAgentPlace): Promise<void>;
 }
 
 export interface SubAgentPlace {
@@ -50,6 +82,7 @@ export interface SubAgentPlace {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly messageId: string;
   readonly subject: Subjects | undefined;
+  readonly prices: PriceTable | undefined;
 }
 
 /** The sub-agent could not continue, and the call itself is not known to be wrong: it stays open until the caller is resumed. */
@@ -63,7 +96,7 @@ export class LeftOpen extends Error {
 }
 
 /** The options of a run of the child's. */
-export const runIn = ({ checkpointer: _, threadId, subject, ...place }: SubAgentPlace): RunOptions => ({
+export const runIn = ({ checkpointer: _, prices: __, threadId, subject, ...place }: SubAgentPlace): RunOptions => ({
   ...place,
   ...(threadId !== undefined && { threadId }),
   ...(subject !== undefined && { subject }),
@@ -74,6 +107,12 @@ export function answerIn(place: SubAgentPlace, interruptId: string, answer: Inte
   const { messageId: _, threadId = "", ...run } = runIn(place);
   const { declined = false, reason, value } = answer;
   return { ...run, threadId, interruptId, ...(declined ? { decline: reason ?? true } : { response: value }) };
+}
+
+/** The options under which it is given the outcome of a call that it left for later. */
+export function outcomeIn(place: SubAgentPlace, outcome: ChildOutcome): CompleteOptions {
+  const { messageId: _, subject: __, threadId = "", ...run } = runIn(place);
+  return { ...run, threadId, ...outcome };
 }
 
 const PROMPT = {
@@ -101,14 +140,37 @@ export function subAgentTool(agent: SubAgent, options: SubAgentOptions): Tool {
     delegate: async (input, context, delegation) => {
       const place = placeOf(context, delegation);
       const ended = await answered(agent, said(input), place, delegation);
-      return ended instanceof InterruptSignal ? ended : asOutcome(ended, context.toolCallId, place, delegation);
+      if (ended instanceof InterruptSignal) return ended;
+      const isWaiting = ended.stopReason === "interrupted" || ended.stopReason === "pending";
+      if (!isWaiting && openCallsIn(ended.state).length > 0)
+        await endInDoubt(agent, ended, place, context, made.timeoutMs);
+      return asOutcome(ended, context.toolCallId, place, delegation);
     },
   };
 }
 
+/**
+ * The child was ended in the middle of a call, and nothing will go on with it. Not so where the
+ * caller itself was cancelled: then the call stays open, and so does the child's.
+ */
+async function endInDoubt(
+  agent: SubAgent,
+  { state }: RunResult,
+  place: SubAgentPlace,
+  { signal }: ToolContext,
+  timeoutMs: number | undefined,
+): Promise<void> {
+  const isTimeUp = signal.reason instanceof TimeIsUp;
+  if (signal.aborted && !isTimeUp) return;
+  const isInDoubt = openCallsIn(state).some(({ execution }) => execution === undefined || hasBegun(execution));
+  await agent.giveUp(place);
+  if (isTimeUp) throw new OutcomeUnknown(timedOut(timeoutMs));
+  if (isInDoubt) throw new OutcomeUnknown("The sub-agent was ended in the middle of a call; it may have taken effect.");
+}
+
 const promptOf = (input: unknown): string => (input as { readonly prompt: string }).prompt;
 
-function placeOf(context: ToolContext, { checkpointer, subject }: Delegation): SubAgentPlace {
+function placeOf(context: ToolContext, { checkpointer, subject, prices }: Delegation): SubAgentPlace {
   const { threadId: parent, idempotencyKey, toolCallId, signal } = context;
   // A title is of one thread.
   const { title: _, ...metadata } = context.metadata;
@@ -120,6 +182,7 @@ function placeOf(context: ToolContext, { checkpointer, subject }: Delegation): S
     signal,
     messageId: idempotencyKey,
     subject,
+    prices,
     metadata: isKept ? { ...metadata, [PARENT_KEY]: { threadId: parent, toolCallId } } : metadata,
   };
 }
@@ -150,25 +213,39 @@ async function answered(
       throw error;
     }
   }
-  return followed(() => agent.run(prompt, place), delegation);
+  const { completed } = delegation;
+  return followed(
+    () => (completed === undefined ? agent.run(prompt, place) : agent.complete(place, completed)),
+    delegation,
+  );
 }
 
 const isConflict = (error: unknown): boolean => error instanceof LeftOpen && StateError.is(error.cause, "CONFLICT");
 
 /** What the child's model could not do, or said and the storage refuses for ever, is the call's failure; trouble with its storage, or a process that ends, is not. */
-async function followed(begin: () => Run<unknown>, { emit, countUsage }: Delegation): Promise<RunResult> {
+async function followed(begin: () => Run<unknown>, { emit, countUsage, spent }: Delegation): Promise<RunResult> {
   try {
     const run = begin();
     for await (const event of run) emit(event);
     const result = await run;
-    countUsage(result.usage);
+    countUsage(result);
+    spent(usageOf(result.state));
     if (result.stopReason === "drained") throw new LeftOpen(new StateError("CLOSED", "the sub-agent is draining"));
     return result;
   } catch (error) {
+    if (error instanceof RunError) {
+      countUsage(error);
+      spent(usageOf(error.state));
+    }
     const isItsOwn = !StateError.is(error) || error.code === "MODEL_FAILED" || isRefused(error);
     if (isItsOwn) throw error;
     throw new LeftOpen(error);
   }
+}
+
+function usageOf({ totals }: AgentState): ThreadUsage {
+  const { runs: _, iterations: __, toolCalls: ___, ...usage } = totals;
+  return usage;
 }
 
 /** A crash may have come between the child's save and the caller's: an answer is given once. */
@@ -200,7 +277,13 @@ function asOutcome(
   }
   if (stopReason === "pending") {
     const due = Math.min(...pending.map(({ dueAt }) => dueAt?.getTime() ?? Number.POSITIVE_INFINITY));
-    return new Later(Number.isFinite(due) ? due : undefined);
+    const waitsFor = pending.map(({ toolCallId: id, toolName, idempotencyKey, dueAt }) => ({
+      toolCallId: `${toolCallId}/${id}`,
+      toolName,
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(dueAt !== undefined && { dueAt: dueAt.getTime() }),
+    }));
+    return new Later(Number.isFinite(due) ? due : undefined, waitsFor);
   }
   throw new Error(endedEarly(stopReason, text));
 }

@@ -10,6 +10,7 @@ import {
   toolMessage,
 } from "../../state/message.ts";
 import { subjectOfTurn } from "../../state/people/subjects.ts";
+import type { ThreadUsage } from "./sub-agent.ts";
 import { type Tool, tool } from "./tool.ts";
 import { writtenResult } from "./written-result.ts";
 
@@ -22,6 +23,8 @@ export interface Outcome {
   readonly structured?: unknown;
   /** What the tool returned, as it is: for the event, which is all that shows it. */
   readonly returned?: unknown;
+  /** What a sub-agent's thread used in all, to be counted with the call. */
+  readonly used?: ThreadUsage;
   /** The request for approval that a person refused. */
   readonly approvalId?: string;
 }
@@ -96,7 +99,7 @@ export function settle(
     ...(metadata !== undefined && { metadata }),
     ...(isError && { isError }),
   });
-  return stored
+  return (outcome.used === undefined ? stored : stored.withUsage(outcome.used))
     .withMessage(message)
     .withToolExecution({ ...execution, status, settledAt: options.now, ...(isError && { error: text.slice(0, 500) }) });
 }

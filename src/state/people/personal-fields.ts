@@ -145,6 +145,16 @@ export const STATE_RULES: {
           failures: { each: { fields: { attempt: total, at: time, error: text } } },
           retryAt: time,
           childThreadId: id,
+          waitsFor: {
+            each: {
+              fields: {
+                toolCallId: id,
+                toolName,
+                idempotencyKey: name("random; whoever does the work was given it"),
+                dueAt: time,
+              },
+            },
+          },
           dueAt: time,
           error: text,
           settledBy: { fields: { by: text, reason: text } },
