@@ -98,18 +98,17 @@ async function one(turn: Turn): Promise<void> {
   const { random, story, model, saver, other, counts } = turn;
   const kind = random.below(100);
   if (kind < 40) {
-    const put = story.put(counts);
-    await both(model, saver, (each) => each.put(put));
+    await model.put(await putBy(saver, story.put(counts)));
   } else if (kind < 62) {
     const writes = story.writes(counts);
-    await both(model, saver, (each) => each.putWrites(writes));
+    if (await hasWritten(saver, writes)) await model.putWrites(writes);
   } else if (kind < 70) {
     // Both at once, by two savers: about different checkpoints, so that their order does not matter.
     const put = story.put(counts);
     const writes = story.writes(counts, put.checkpointId);
-    await model.put(put);
-    await model.putWrites(writes);
-    await Promise.all([insisting(() => saver.put(put)), insisting(() => other.putWrites(writes))]);
+    const [wasPut, isWritten] = await Promise.all([putBy(saver, put), hasWritten(other, writes)]);
+    await model.put(wasPut);
+    if (isWritten) await model.putWrites(writes);
   } else if (kind < 88) {
     counts.reads++;
     const request = story.get();
@@ -145,17 +144,39 @@ async function remove({ random, story, model, saver, wasRepeated }: Turn): Promi
   }
 }
 
-async function both(model: Saver, saver: Saver, call: (saver: Saver) => Promise<void>): Promise<void> {
-  await call(model);
-  await insisting(() => call(saver));
+/** Returns what was put in the end: a child of a checkpoint that was deleted with its thread is refused, and put without a parent. */
+async function putBy(saver: Saver, put: PutRequest): Promise<PutRequest> {
+  try {
+    await insisting(() => saver.put(put));
+    return put;
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    const { parentId: _, ...anew } = put;
+    await insisting(() => saver.put(anew));
+    return anew;
+  }
 }
+
+/** False where they belong to a checkpoint that was deleted with its thread. */
+async function hasWritten(saver: Saver, writes: PutWritesRequest): Promise<boolean> {
+  try {
+    await insisting(() => saver.putWrites(writes));
+    return true;
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    return false;
+  }
+}
+
+const isLost = (error: unknown): boolean =>
+  StateError.is(error, "CONFLICT") && error.message.includes("is not in the thread any more");
 
 /** A saver whose thread was deleted by the other one is told once; then the thread begins anew. */
 async function insisting(call: () => Promise<void>): Promise<void> {
   try {
     await call();
   } catch (error) {
-    if (!StateError.is(error, "CONFLICT") || !error.message.includes("was deleted")) throw error;
+    if (!StateError.is(error, "CONFLICT") || !error.message.includes("was deleted while")) throw error;
     await call();
   }
 }

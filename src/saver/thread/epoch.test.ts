@@ -20,6 +20,6 @@ test("of what was put, the names stay in memory and never the values that it was
   }
   expect(kept.map((each) => Object.keys(each as object).sort())).toEqual([
     ["id", "ns"],
-    ["createdAt", "delta", "id", "metadata", "ns", "on", "parentId", "seq"],
+    ["createdAt", "delta", "id", "metadata", "ns", "on", "parentId", "seq", "writeId"],
   ]);
 });

@@ -10,6 +10,7 @@ import { agentsThread } from "./graph-kind.ts";
 /** A checkpoint as a record put it. */
 export interface KnownCheckpoint extends CheckpointPlace {
   readonly seq: number;
+  readonly writeId: string;
   readonly parentId: string | undefined;
   readonly metadata: string | undefined;
   readonly createdAt: number;
@@ -98,11 +99,12 @@ export class Epoch {
     const place = { ns, id };
     const name = checkpointName(ns, id);
     if (checkpoint !== undefined) {
-      const { seq, metadata } = record;
+      const { seq, writeId, metadata } = record;
       const { on, parts: delta } = checkpoint;
       const known = {
         ...place,
         seq,
+        writeId,
         parentId: header.graph?.parent,
         metadata,
         createdAt: header.createdAt,

@@ -1,7 +1,7 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { Recent } from "../../internal/recent.ts";
 import { checkpointName } from "../names.ts";
-import type { PutOperation, WritesOperation } from "./operations.ts";
+import type { PutOperation, Seen, WritesOperation } from "./operations.ts";
 import { findCheckpoint, type ReadCheckpoint } from "./reading.ts";
 import { ThreadWriter } from "./thread-writer.ts";
 
@@ -19,8 +19,8 @@ export class GraphThreads {
   readonly #writers = new Map<string, ThreadWriter>();
   /** Checkpoints that were requested by id: a child of one of them is a deliberate fork. */
   readonly #askedFor = new Recent<true>(MOST_ASKED_FOR);
-  /** For checkpoints that were read or put here: how many erasures the thread had by then. */
-  readonly #seen = new Recent<number>(MOST_SEEN);
+  /** What is built on one of them is refused if an erasure, a deletion or a storage that went back in time took it. */
+  readonly #seen = new Recent<Seen>(MOST_SEEN);
 
   constructor(context: CheckpointContext, slackBytes: number, refusesForks: boolean) {
     this.context = context;
@@ -46,16 +46,21 @@ export class GraphThreads {
     threadId: string,
     operation: PutOperation | WritesOperation,
     ready: Promise<unknown>,
-    seen: number | undefined,
+    seen: Seen | undefined,
   ): Promise<void> {
     const place = { operation: operation.kind === "put" ? "put" : "putWrites", threadId };
     const key = askedKey(threadId, operation.ns, operation.id);
-    const seenBefore = seen === undefined ? {} : { seenErasures: seen };
-    const written = this.writer(threadId).write({ ...operation, ...seenBefore }, ready);
+    const given = { ...operation, ...(seen !== undefined && { seen }) };
     // A child may come before this is written: what it holds is as old as what this was made of.
-    if (operation.kind === "put" && seen !== undefined) this.#seen.set(key, seen);
-    const erasures = await this.context.guard(place, () => written);
-    if (operation.kind === "put" && seen === undefined) this.#seen.set(key, erasures);
+    const own: Seen = {
+      erasures: seen?.erasures,
+      place: this.#seen.get(key)?.place,
+      madeOf: seen?.place ?? seen?.madeOf,
+    };
+    if (operation.kind === "put") this.#seen.set(key, own);
+    const written = await this.context.guard(place, () => this.writer(threadId).write(given, ready));
+    if (operation.kind === "put")
+      Object.assign(own, { erasures: own.erasures ?? written.erasures, place: written.place });
     this.context.index.appended();
   }
 
@@ -63,7 +68,12 @@ export class GraphThreads {
     if (id !== undefined && this.#refusesForks) this.#askedFor.set(askedKey(threadId, ns, id), true);
     return this.context.guard({ operation: "get", threadId }, async () => {
       const found = await findCheckpoint(this.context, this.writer(threadId), threadId, ns, id);
-      if (found !== undefined) this.#seen.set(askedKey(threadId, ns, found.known.id), found.erasures);
+      if (found !== undefined) {
+        const { erasures, epoch, known } = found;
+        const { seq, writeId } = known;
+        const place = { generation: epoch.generation, seq, writeId };
+        this.#seen.set(askedKey(threadId, ns, known.id), { erasures, place });
+      }
       return found;
     });
   }

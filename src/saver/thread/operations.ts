@@ -1,5 +1,16 @@
+import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
 import type { Packed } from "../values/packed.ts";
 import type { PackedParts } from "../values/parts.ts";
+
+/** What this saver knows of a checkpoint that it read or put. */
+export interface Seen {
+  /** How many erasures its thread had. */
+  erasures: number | undefined;
+  /** The record that it was read from or written as; `undefined` until it is written. */
+  place: KnownPlace | undefined;
+  /** The record of the nearest ancestor that was written when this was put. */
+  readonly madeOf?: KnownPlace | undefined;
+}
 
 /** A checkpoint that waits to be written. */
 export interface PutOperation {
@@ -14,7 +25,8 @@ export interface PutOperation {
   readonly reconcile?: Reconcile;
   /** With "refuse": a put that is not a child of the newest is a conflict, unless its parent was requested by id. */
   readonly mustFollowNewest?: boolean;
-  readonly seenErasures?: number;
+  /** Of the parent. */
+  readonly seen?: Seen;
 }
 
 /** Writes that wait to be written. */
@@ -25,8 +37,8 @@ export interface WritesOperation {
   readonly taskId: string;
   readonly replaces: boolean;
   readonly writes: readonly { readonly channel: string; readonly index: number; readonly packed: Packed }[];
-  /** How many erasures the thread had when this saver read the checkpoint that this builds on. */
-  readonly seenErasures?: number;
+  /** Of the checkpoint that they belong to. */
+  readonly seen?: Seen;
 }
 
 export type Operation = PutOperation | WritesOperation;

@@ -99,7 +99,7 @@ export async function valuesOf(
 
 export const infoOf = (
   threadId: string,
-  { ns, id, parentId, metadata, createdAt }: Omit<KnownCheckpoint, "seq" | "on" | "delta">,
+  { ns, id, parentId, metadata, createdAt }: Omit<KnownCheckpoint, "seq" | "writeId" | "on" | "delta">,
 ): CheckpointInfo => ({
   threadId,
   checkpointNs: ns,

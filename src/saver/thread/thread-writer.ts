@@ -1,8 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { leaseConflict, leaseFault } from "../../checkpoint/lease/lease-rules.ts";
-import { isExpected, isNewsOf, isSamePlace, MOST_RECORDS, wasAppended } from "../../checkpoint/log/append-rules.ts";
-import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import {
+  isExpected,
+  isNewsOf,
+  isSamePlace,
+  MOST_RECORDS,
+  placeOfTail,
+  wasAppended,
+} from "../../checkpoint/log/append-rules.ts";
+import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { assertNewThreadMayStay } from "../../checkpoint/people/erasure-mark.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
 import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
@@ -19,8 +26,15 @@ interface Waiting {
   readonly operation: Operation;
   /** When all of its texts are there. */
   readonly ready: Promise<unknown>;
-  readonly resolve: (erasures: number) => void;
+  readonly resolve: (written: Written) => void;
   readonly reject: (error: unknown) => void;
+}
+
+export interface Written {
+  /** How many erasures the thread had by then. */
+  readonly erasures: number;
+  /** The record that was written; `undefined` where the operation changed nothing. */
+  readonly place: KnownPlace | undefined;
 }
 
 /**
@@ -54,11 +68,10 @@ export class ThreadWriter {
     return this.#epoch?.range ?? 0;
   }
 
-  /** Returns how many erasures the thread had by then. */
-  write(operation: Operation, ready: Promise<unknown>): Promise<number> {
+  write(operation: Operation, ready: Promise<unknown>): Promise<Written> {
     // Reported to the caller that waits for the write.
     ready.catch(() => undefined);
-    const done = new Promise<number>((resolve, reject) => {
+    const done = new Promise<Written>((resolve, reject) => {
       this.#queue.push({ operation, ready, resolve, reject });
     });
     this.#last = done.then(
@@ -160,7 +173,11 @@ export class ThreadWriter {
         }
         epoch.commit();
         if (plan.epoch !== epoch) this.adopt(plan.epoch);
-        for (const waiting of plan.done) waiting.resolve(plan.epoch.thread.erasures ?? 0);
+        const { generation, thread } = plan.epoch;
+        for (const [waiting, record] of plan.done) {
+          const place = record && placeOfTail({ generation, entry: record });
+          waiting.resolve({ erasures: thread.erasures ?? 0, place });
+        }
         for (const [waiting, error] of plan.refused) waiting.reject(error);
         this.#queue.unshift(...plan.left);
         return;
@@ -197,13 +214,18 @@ export class ThreadWriter {
       slackBytes: this.#slackBytes,
       older: this.#older,
     });
-    const plan = { records: [] as LogRecord[], done: [] as Waiting[], refused: [] as [Waiting, unknown][] };
+    const plan = {
+      records: [] as LogRecord[],
+      done: [] as [Waiting, LogRecord | undefined][],
+      refused: [] as [Waiting, unknown][],
+    };
     let bytes = 0;
     for (const [index, waiting] of batch.entries()) {
       const undo = planner.mark();
       let planned: Planned | undefined;
       try {
         assertNothingErased(waiting.operation, planner.epoch);
+        await this.#assertNotLost(waiting.operation, planner.epoch);
         planned = await planner.plan(waiting.operation);
       } catch (error) {
         // A failure of the storage fails all operations; an invalid operation fails alone.
@@ -223,7 +245,7 @@ export class ThreadWriter {
         return { ...plan, epoch: planner.epoch, left: batch.slice(index) };
       }
       bytes += size;
-      plan.done.push(waiting);
+      plan.done.push([waiting, planned?.record]);
       if (planned === undefined) continue;
       plan.records.push(planned.record);
       if (planned.epoch !== epoch) return { ...plan, epoch: planned.epoch, left: batch.slice(index + 1) };
@@ -232,10 +254,30 @@ export class ThreadWriter {
   }
 
   /** Writes that are there already need no record: if they still are, which an append would have shown. */
-  async #isAt(expected: KnownPlace, done: readonly Waiting[]): Promise<boolean> {
+  async #isAt(expected: KnownPlace, done: Plan["done"]): Promise<boolean> {
     if (done.length === 0) return true;
     const place = { operation: "put", threadId: this.#threadId };
     return isExpected(await this.#context.call(place, (log) => log.tail(this.#threadId)), expected);
+  }
+
+  /**
+   * Refuses what builds on a checkpoint that this saver read or put, and that is not in the thread any more because the
+   * thread was deleted or its storage went back in time. A record that was dropped since, as a prune does, is no loss.
+   */
+  async #assertNotLost(operation: Operation, epoch: Epoch): Promise<void> {
+    const { ns, seen } = operation;
+    const id = operation.kind === "put" ? operation.parentId : operation.id;
+    if (seen === undefined || id === undefined) return;
+    const known = epoch.find({ ns, id });
+    // What was not written yet is in this batch, or was refused: then it counts what that was made of.
+    const place = seen.place ?? (known === undefined ? seen.madeOf : undefined);
+    if (place === undefined) return;
+    const isHere = known?.seq === place.seq && known.writeId === place.writeId;
+    if (isHere && epoch.generation === place.generation) return;
+    const chain = await this.#context.call({ operation: "readRecords", threadId: this.#threadId }, (log) =>
+      log.readRecords(this.#threadId, { before: place.seq + 1, limit: 1 }),
+    );
+    if (chain === undefined || !mayHaveHeld(chain, place)) throw lost(this.#threadId, id);
   }
 
   /** False if another writer was faster. */
@@ -260,7 +302,7 @@ export class ThreadWriter {
 interface Plan {
   readonly records: readonly LogRecord[];
   readonly epoch: Epoch;
-  readonly done: readonly Waiting[];
+  readonly done: readonly (readonly [Waiting, LogRecord | undefined])[];
   readonly refused: readonly (readonly [Waiting, unknown])[];
   /** What did not fit into this append. */
   readonly left: readonly Waiting[];
@@ -269,15 +311,29 @@ interface Plan {
 const erasuresAt = (entry: LogEntry): number => openHeader(entry).thread?.erasures ?? 0;
 
 /** A graph that read its checkpoint before an erasure would bring the erased words back: its write is refused. */
-function assertNothingErased({ seenErasures }: Operation, { thread }: Epoch): void {
+function assertNothingErased({ seen }: Operation, { thread }: Epoch): void {
   // Fewer than were seen: the thread was deleted and created again.
-  if (seenErasures === undefined || seenErasures >= (thread.erasures ?? 0)) return;
+  if (seen?.erasures === undefined || seen.erasures >= (thread.erasures ?? 0)) return;
   throw new StateError(
     "CONFLICT",
     "data of a person was erased from the thread since this run read it, and what the run holds may still have it. Run it again from the newest checkpoint; nothing was written",
     { written: "no" },
   );
 }
+
+/** Whether the newest record up to a place leaves it possible that the place was in this thread: it is there, or was dropped. */
+function mayHaveHeld({ generation, tail, records }: LogChain, place: KnownPlace): boolean {
+  if (generation !== place.generation || tail.seq < place.seq) return false;
+  const there = records.at(-1);
+  return there?.seq !== place.seq || there.writeId === place.writeId;
+}
+
+const lost = (threadId: string, checkpointId: string): StateError =>
+  new StateError(
+    "CONFLICT",
+    `checkpoint ${JSON.stringify(checkpointId)}, on which this builds, is not in the thread any more: the thread was deleted, or its storage went back in time. Run again from the newest checkpoint; nothing was written`,
+    { threadId, checkpointId, written: "no" },
+  );
 
 const isOwnFault = (error: unknown): boolean =>
   StateError.is(error) &&
