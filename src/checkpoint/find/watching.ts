@@ -59,11 +59,14 @@ async function* summariesFrom(
   try {
     let seen = await tailOf(context, threadId);
     const known = new KnownCheckpoints();
+    let generation = seen?.generation;
     if (seen !== undefined) for (const entry of await newestUpTo(context, threadId, seen.seq)) known.add(entry);
     while (!signal.aborted) {
       const now = await tailOf(context, threadId);
       if (now !== undefined && (seen === undefined || !isSamePlace(now, seen))) {
-        if (now.generation !== seen?.generation) known.clear();
+        // Not of what was seen last: a folder that is being put back holds no thread for a moment.
+        if (now.generation !== generation) known.clear();
+        generation = now.generation;
         for (const { entry, older } of await entriesBehind(context, threadId, known)) {
           yield summarise(entry, older);
           known.add(entry);
