@@ -176,7 +176,7 @@ async function insisting(call: () => Promise<void>): Promise<void> {
   try {
     await call();
   } catch (error) {
-    if (!StateError.is(error, "CONFLICT") || !error.message.includes("was deleted while")) throw error;
+    if (!StateError.is(error, "CONFLICT") || !error.message.includes("is not there any more")) throw error;
     await call();
   }
 }

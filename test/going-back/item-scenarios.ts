@@ -1,0 +1,89 @@
+import { expect } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { failureOf } from "../failure-of.ts";
+import type { Process, Scenario } from "./world.ts";
+
+const storeOf = ({ store }: Process): Store => {
+  if (store === undefined) throw new Error("the scenario must say that it needs a store");
+  return store;
+};
+
+export const itemScenarios: readonly Scenario[] = [
+  {
+    name: "a write of an item that expects a lost version is CONFLICT, whatever was written since",
+    needs: "store",
+    run: async function* (world, t) {
+      const live = storeOf(world.live);
+      const NS = [t, "versions"];
+      const kept = ["there", "deleted", "untouched"];
+      for (const key of kept) await live.put(NS, key, "kept");
+      yield;
+      const lost = new Map<string, string>();
+      for (const key of [...kept, "new"]) {
+        await live.put(NS, key, "lost");
+        lost.set(key, (await live.put(NS, key, "lost too")).version);
+      }
+      await live.delete(NS, "deleted");
+      yield;
+      const other = storeOf(await world.other());
+      const isUntouched = (key: string): boolean => key === "untouched";
+      for (const key of lost.keys()) {
+        if (isUntouched(key)) continue;
+        await other.put(NS, key, "theirs");
+        await other.put(NS, key, "theirs too");
+      }
+      for (const [key, expectedVersion] of lost) {
+        const attempts: readonly (() => Promise<unknown>)[] = [
+          () => live.put(NS, key, "late", { expectedVersion }),
+          () => live.delete(NS, key, { expectedVersion }),
+          () => live.putBatch([{ namespace: NS, key, value: "late", expectedVersion }]),
+        ];
+        for (const attempt of attempts) expect((await failureOf(attempt)).code).toBe("CONFLICT");
+        for (const store of [live, other]) {
+          expect(await store.get(NS, key)).toBe(isUntouched(key) ? "kept" : "theirs too");
+        }
+      }
+    },
+  },
+  {
+    name: "an update of an item is made of what is there, once",
+    needs: "store",
+    run: async function* (world, t) {
+      const live = storeOf(world.live);
+      const NS = [t, "updates"];
+      await live.put(NS, "list", ["kept"]);
+      yield;
+      await live.update<readonly string[]>(NS, "list", (list = []) => [...list, "lost"], { writeId: "w1" });
+      yield;
+      const other = storeOf(await world.other());
+      await other.update<readonly string[]>(NS, "list", (list = []) => [...list, "theirs"]);
+      await live.update<readonly string[]>(NS, "list", (list = []) => [...list, "mine"]);
+      // The same write as the lost one: it is not there, so it is made.
+      await live.update<readonly string[]>(NS, "list", (list = []) => [...list, "again"], { writeId: "w1" });
+      for (const store of [live, other]) {
+        expect(await store.get(NS, "list")).toEqual(["kept", "theirs", "mine", "again"]);
+      }
+    },
+  },
+  {
+    name: "lists and searches of items find what is there",
+    needs: "store",
+    run: async function* (world, t) {
+      const live = storeOf(world.live);
+      const NS = [t, "search"];
+      await live.put(NS, "a", { text: "a kept aardvark" });
+      yield;
+      await live.put(NS, "a", { text: "a lost quagga" });
+      await live.put(NS, "b", { text: "another lost quagga" });
+      await live.search(NS, { query: "quagga" });
+      yield;
+      const other = storeOf(await world.other());
+      await other.put(NS, "c", { text: "their okapi" });
+      const found = async (query: string) => (await live.search(NS, { query })).map(({ key }) => key);
+      expect(await found("quagga")).toEqual([]);
+      expect(await found("aardvark")).toEqual(["a"]);
+      expect(await found("okapi")).toEqual(["c"]);
+      expect((await live.list(NS)).map(({ key }) => key).sort()).toEqual(["a", "c"]);
+    },
+  },
+];
