@@ -300,7 +300,7 @@ export abstract class BaseCheckpointer {
   }
 
   watch(_threadId: string, _options?: WatchOptions): AsyncIterable<CheckpointSummary> {
-    throw this.#missing("watch", "watch");
+    throw missingAbility(this, "watch", "watch");
   }
 
   async close(): Promise<void> {}
@@ -310,14 +310,15 @@ export abstract class BaseCheckpointer {
   }
 
   #lacks(flag: CapabilityFlag, method: string): Promise<never> {
-    return Promise.reject(this.#missing(flag, method));
+    return Promise.reject(missingAbility(this, flag, method));
   }
+}
 
-  #missing(flag: CapabilityFlag, method: string): StateError {
-    const { name } = this.constructor;
-    const message = this.capabilities[flag]
-      ? `${name} advertises "${flag}" and has no ${method}(): implement it, or leave the flag out of its capabilities`
-      : `${name} cannot do this: its capability "${flag}" is false. Check capabilities.${flag} first`;
-    return new StateError("UNSUPPORTED", message, { capability: flag });
-  }
+/** Why a method that a flag stands for cannot be called. */
+export function missingAbility(checkpointer: BaseCheckpointer, flag: CapabilityFlag, method: string): StateError {
+  const { name } = checkpointer.constructor;
+  const message = checkpointer.capabilities[flag]
+    ? `${name} advertises "${flag}" and has no ${method}(): implement it, or leave the flag out of its capabilities`
+    : `${name} cannot do this: its capability "${flag}" is false. Check capabilities.${flag} first`;
+  return new StateError("UNSUPPORTED", message, { capability: flag });
 }

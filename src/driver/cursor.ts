@@ -2,7 +2,7 @@ import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 
 /** The listing that a cursor belongs to. */
-type Walk = "threads" | "metadata" | "search";
+type Walk = "checkpoints" | "threads" | "metadata" | "search";
 
 /**
  * A driver's cursor together with proof of where it came from. Many drivers use

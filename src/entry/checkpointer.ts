@@ -33,6 +33,7 @@ export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "../che
 export type { DictData, DictStorage } from "../checkpoint/dict/dict-storage.ts";
 export type { InboxItem, InboxOptions } from "../checkpoint/find/inbox.ts";
 export type { WatchOptions } from "../checkpoint/find/watching.ts";
+export { guardedCheckpointer } from "../checkpoint/guarded-checkpointer.ts";
 export type { StatePlace } from "../checkpoint/history/compared-places.ts";
 export type { CallSettlement } from "../checkpoint/history/settling-calls.ts";
 export type { RecordFault, ThreadVerdict } from "../checkpoint/history/verifying.ts";

@@ -122,7 +122,12 @@ export class CoreAgentSession {
       if (state === undefined || this.#labelIn(state.metadata) !== label) continue;
       return state.metadata["working"] as Readonly<Record<string, unknown>>;
     }
-    return undefined;
+    if (checkpointer.capabilities.history || !(await checkpointer.exists(threadId))) return undefined;
+    throw new StateError(
+      "UNSUPPORTED",
+      `the newest checkpoint of this session has another label than ${JSON.stringify(label)}, and its backend keeps no older ones: its capability "history" is false`,
+      { capability: "history" },
+    );
   }
 
   /** Oldest first. */

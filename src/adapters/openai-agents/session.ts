@@ -1,5 +1,5 @@
-import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
+import { guardedCheckpointer } from "../../checkpoint/guarded-checkpointer.ts";
 import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
 import { StateError } from "../../errors.ts";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
@@ -43,11 +43,11 @@ export function openAIAgentsSession<Item = AgentsItem>(
   checkpointer: BaseCheckpointer,
   threadId: string,
 ): OpenAIAgentsSession<Item> {
-  assertCheckpointer(checkpointer, "openAIAgentsSession(checkpointer, threadId)");
+  const guarded = guardedCheckpointer(checkpointer, "openAIAgentsSession(checkpointer, threadId)");
   if (typeof threadId !== "string" || threadId === "") {
     throw new TypeError("openAIAgentsSession(checkpointer, threadId) needs the id of a thread");
   }
-  return new Session(checkpointer, threadId) as unknown as OpenAIAgentsSession<Item>;
+  return new Session(guarded, threadId) as unknown as OpenAIAgentsSession<Item>;
 }
 
 /** Against other writers. Each attempt loads the thread again. */
