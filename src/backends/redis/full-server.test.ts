@@ -54,6 +54,28 @@ await describeWithOwnRedis("a Redis that has no memory left", () => {
       expect((await checkpointer.load("t"))?.messages).toHaveLength(6);
     });
 
+    test("a lease is taken for the first time, renewed, released and taken again, and none is a way to save", async () => {
+      const { url, fill } = await serverOf();
+      const { checkpointer } = await threadOf(url, 2);
+      const state = (await checkpointer.load("t")) ?? said("never");
+      await fill();
+      const held = await checkpointer.withLease(
+        "t",
+        async (lease) => {
+          // Longer than a lease that is not renewed.
+          const { expiresAt } = (await checkpointer.leaseOf("t")) ?? {};
+          await expect.poll(async () => (await checkpointer.leaseOf("t"))?.expiresAt).not.toEqual(expiresAt);
+          const next = state.withMessage(userMessage("more"));
+          await expect(checkpointer.save(next, "t", { lease })).rejects.toMatchObject(FULL);
+          return checkpointer.leaseOf("t");
+        },
+        { ttlMs: 1500 },
+      );
+      expect(held).toBeDefined();
+      expect(await checkpointer.leaseOf("t")).toBeUndefined();
+      expect(await checkpointer.withLease("t", async () => "again")).toBe("again");
+    });
+
     test("appends of several threads that wait together are judged one by one", async () => {
       const { url, fill } = await serverOf();
       const { checkpointer } = await threadOf(url, 3);
@@ -93,6 +115,33 @@ await describeWithOwnRedis("a Redis that has no memory left", () => {
       expect(await store.clearNamespace(["m"])).toBe(1);
       expect((await store.listKeys(["n"])).slice()).toEqual(["a", "c", "d"]);
       expect((await store.search(["n"], "less")).map(({ key }) => key)).toEqual(["a"]);
+    });
+
+    test("a person is erased from all that is there, also with the ledger in the same store and not a byte of room", async () => {
+      const { url, fill } = await serverOf();
+      const store = redisStore({ url, ...PATIENT });
+      const checkpointer = redisCheckpointer({ url, ...PATIENT });
+      opened.push(store, checkpointer);
+      const about = { metadata: { subject: "ada" } };
+      await store.put(["users", "ada"], "profile", { text: "likes cats" }, about);
+      await store.put(["shared"], "list", [{ "holdfast:subject": "ada", value: "Ada" }, { value: "Bob" }]);
+      await store.put(["users", "bob"], "profile", { text: "likes dogs" }, { metadata: { subject: "bob" } });
+      await checkpointer.save(said("hello").withMessage(userMessage("I am Ada", about)), "t");
+      await fill();
+      expect(await failureOf(() => store.put(["users", "bob"], "more", { text: "little" }))).toMatchObject(FULL);
+      const data = new PersonalData({
+        checkpointers: [checkpointer],
+        stores: [store],
+        ledger: store,
+        key: "k".repeat(32),
+      });
+      expect(await data.eraseUser("ada")).toMatchObject({ verified: true });
+      expect(await store.exists(["users", "ada"], "profile")).toBe(false);
+      expect(JSON.stringify(await store.get(["shared"], "list"))).not.toContain("Ada");
+      expect(JSON.stringify(await store.get(["shared"], "list"))).toContain("Bob");
+      expect(JSON.stringify(await checkpointer.load("t"))).not.toContain("I am Ada");
+      expect(await data.eraseUser("bob")).toMatchObject({ verified: true });
+      expect(await failureOf(() => store.put(["users", "ann"], "profile", { text: "new" }))).toMatchObject(FULL);
     });
 
     test("a person is erased whose ledger lies elsewhere", async () => {

@@ -14,6 +14,7 @@ import {
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
 } from "../../store/store-driver.ts";
+import { BOOKKEEPING_BYTES, isBookkeepingOfItems } from "./bookkeeping.ts";
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
 import type { Link } from "./link.ts";
@@ -102,7 +103,8 @@ export class RedisStoreDriver implements FullStoreDriver {
   }
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
-    const args = [String(WRITES_REMEMBERED_MS), ...changes.flatMap(encodeChange)];
+    const room = isBookkeepingOfItems(changes) ? BOOKKEEPING_BYTES : 0;
+    const args = [String(WRITES_REMEMBERED_MS), String(room), ...changes.flatMap(encodeChange)];
     const [word, ...rest] = asReply(await this.#run(WRITE_ITEMS, args)) ?? [];
     if (asText(word) === "refused") {
       const [index, because, version] = rest.map(asText);

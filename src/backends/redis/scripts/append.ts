@@ -1,5 +1,6 @@
 import { namesOf, recordsIn } from "../../../checkpoint/log/append-rules.ts";
 import type { AppendRequest, LogRecord } from "../../../checkpoint/log/thread-log.ts";
+import { BOOKKEEPING_BYTES, isBookkeeping } from "../bookkeeping.ts";
 import { encodeEntry } from "../layout.ts";
 import type { Argument } from "../port.ts";
 import { type Script, script } from "./script.ts";
@@ -84,7 +85,7 @@ local dropBelow, added, replaced = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumbe
 if not thread and createBefore ~= '' and milliseconds() > tonumber(createBefore) then return {'late'} end
 
 -- Of each record its position, entry and body, how many names it has, and the names.
-local records, at = {}, 13
+local records, at = {}, 14
 for index = 1, added + replaced do
   local record = {position = tonumber(ARGV[at]), entry = ARGV[at + 1], body = ARGV[at + 2], names = {}}
   local names = tonumber(ARGV[at + 3])
@@ -111,6 +112,10 @@ local seq = expected + 1
 local first = thread and thread.first or seq
 local keepFrom = math.max(first, math.min(dropBelow, seq))
 local takesOut = keepFrom > first or replaced > 0 or #ARGV >= firstDrop
+-- How much larger it may make the thread on a full server.
+local room = tonumber(ARGV[13])
+if takesOut and room < ${ROOM_BYTES} then room = ${ROOM_BYTES} end
+local mayExceed = alone and room > 0
 for index = added + 1, added + replaced do
   local position = records[index].position
   if not redis.call('HGET', key, 'e:' .. position) then
@@ -119,7 +124,7 @@ for index = added + 1, added + replaced do
 end
 
 -- How many bytes less the thread has afterwards, counted until it is clear that there are not more.
-local freed, isCounted = ${ROOM_BYTES}, alone and takesOut
+local freed, isCounted = room, mayExceed
 for _, record in ipairs(records) do freed = freed - #record.entry - #record.body end
 local function countFreed(position)
   if freed >= 0 then isCounted = false end
@@ -131,7 +136,7 @@ for at = firstDrop, #ARGV do countFreed(tonumber(ARGV[at])) end
 for position = first, keepFrom - 1 do countFreed(position) end
 
 -- A full server refuses a script whose first write may need memory, and nothing behind its first write.
-if alone and takesOut and freed >= 0 then redis.call('HDEL', key, '-') end
+if mayExceed and freed >= 0 and not mustBeAllowed('hdel', key, '-') then redis.call('HDEL', key, '-') end
 if KEYS[2] then enterId(KEYS[2], threadId, true) end
 redis.call('HSET', key, 'thread',
   threadLine({tail = expected + added, base = base, head = head, first = keepFrom, generation = generation, write = write}))
@@ -203,6 +208,7 @@ export function appendArguments(request: AppendRequest, terms: AppendTerms): rea
     String(replace.length),
     expected.writeId,
     writeId,
+    String(isBookkeeping(threadId, request) ? BOOKKEEPING_BYTES : 0),
     ...[...added, ...replace].flatMap(recordArguments),
     ...drop.map(String),
   ];

@@ -83,7 +83,7 @@ end
 `;
 
 /**
- * ARGV  for how long writes are remembered, then nine for each change: "put" or "remove", id, write key, digest, expected
+ * ARGV  for how long writes are remembered, how much larger this may make a full server's store, then nine for each change: "put" or "remove", id, write key, digest, expected
  * version (NO_ITEM for no item, "" for any), version, body, vector or "", milliseconds to live, "keep" or "". Returns {"refused",
  * index, "version" and which is there, or "write key"}, or {"applied", then "1" for a repeated one or "0", and "version created
  * updated end" of each}.
@@ -94,11 +94,11 @@ if denied then return denied end
 local now = milliseconds()
 local remembered = tonumber(ARGV[1])
 local known = {}
-for at = 2, #ARGV, 9 do
+for at = 3, #ARGV, 9 do
   local before = redis.call('HGET', writes, ARGV[at + 2])
   if before then
     local digest, result = string.match(before, '^([^ ]*) (.*)$')
-    if digest ~= ARGV[at + 3] then return {'refused', tostring((at - 2) / 9), 'write key'} end
+    if digest ~= ARGV[at + 3] then return {'refused', tostring((at - 3) / 9), 'write key'} end
     known[at] = result
   elseif ARGV[at + 4] ~= '' then
     local item = readItem(ARGV[at + 1])
@@ -109,14 +109,14 @@ for at = 2, #ARGV, 9 do
         local fault = outOfStep()
         if fault then return fault end
       end
-      return {'refused', tostring((at - 2) / 9), 'version', version}
+      return {'refused', tostring((at - 3) / 9), 'version', version}
     end
   end
 end
 -- What only takes out, and what replaces items by smaller ones, works on a full server: it refuses a script whose first write
 -- may need memory, and nothing behind its first write.
-local room = 0
-for at = 2, #ARGV, 9 do
+local room = tonumber(ARGV[2])
+for at = 3, #ARGV, 9 do
   if not known[at] then
     room = room + redis.call('HSTRLEN', items, ARGV[at + 1])
     if ARGV[at] == 'put' then room = room - #ARGV[at + 6] - #ARGV[at + 7] - ${NOTE_BYTES} end
@@ -125,7 +125,7 @@ end
 if room >= 0 then redis.call('HDEL', writes, '-') end
 
 local answer = {'applied'}
-for at = 2, #ARGV, 9 do
+for at = 3, #ARGV, 9 do
   local kind, id, key, version = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 5]
   local body, vector, ttl = ARGV[at + 6], ARGV[at + 7], ARGV[at + 8]
   if known[at] then

@@ -16,6 +16,10 @@ local function enterId(index, id, isOnlyServer)
   if not mark and isOnlyServer and redis.pcall('DBSIZE') == 0 then mark = '${COMPLETE}' end
   redis.call('ZADD', index, mark or newMark(), id)
 end
+-- A full server refuses nothing behind a script's first write. To find what may go, threads are listed first.
+local function allowFull(index)
+  if not redis.acl_check_cmd or redis.acl_check_cmd('zrem', index, '') then redis.call('ZREM', index, '') end
+end
 `;
 
 /** KEYS  index of ids; ARGV  from, to (as ZRANGEBYLEX has them), how many. {the index's time, its mark or "", then ids} */
@@ -36,6 +40,7 @@ export const ENTER_FOUND: Script = script(`${ENTER_ID}
 local mark = markOf(KEYS[1])
 if (mark or '') ~= ARGV[1] then return 'lost' end
 mark = mark or newMark()
+allowFull(KEYS[1])
 for at = 2, #ARGV do redis.call('ZADD', KEYS[1], mark, ARGV[at]) end
 return mark
 `);
@@ -43,6 +48,7 @@ return mark
 /** KEYS  index of ids; ARGV  the mark that it must have. Marks the index as complete. Returns "complete" or "lost". */
 export const COMPLETE_INDEX: Script = script(`${ENTER_ID}
 if markOf(KEYS[1]) ~= ARGV[1] then return 'lost' end
+allowFull(KEYS[1])
 redis.call('ZUNIONSTORE', KEYS[1], 1, KEYS[1], 'WEIGHTS', 0)
 return 'complete'
 `);
