@@ -36,6 +36,8 @@ export interface CuttingProxy {
   refuse(): void;
   /** Connections of before stay dead; new ones work. */
   restore(): void;
+  /** Cuts every connection; new ones lead to that port. */
+  leadTo(port: number): void;
   /** Cuts every connection that is open. */
   cutAll(): void;
   close(): Promise<void>;
@@ -50,7 +52,8 @@ export async function startCuttingProxy(target: {
   readonly targetPort: number;
   readonly targetHost?: string;
 }): Promise<CuttingProxy> {
-  const { targetPort, targetHost = "127.0.0.1" } = target;
+  const { targetHost = "127.0.0.1" } = target;
+  let { targetPort } = target;
   const pairs = new Set<readonly [client: Socket, server: Socket]>();
   const forwarded: Record<Direction, number> = { "to server": 0, "to client": 0 };
   const swallowed = new Set<Direction>();
@@ -141,6 +144,10 @@ export async function startCuttingProxy(target: {
       refusing = false;
       swallowed.clear();
       armed = undefined;
+      for (const pair of [...pairs]) cut(pair);
+    },
+    leadTo: (port) => {
+      targetPort = port;
       for (const pair of [...pairs]) cut(pair);
     },
     cutAll: () => {
