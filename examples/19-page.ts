@@ -116,8 +116,8 @@ async function serve(port = "8080", folder?: string, pauseMs = "150"): Promise<v
   const { url } = await listen(agent, Number(port));
   console.log(`open ${url}`);
   // Turns of a server that was killed are gone on with; pages that ask for them are shown what comes.
-  const { resumed } = await agent.recover({ olderThanMs: 0 });
-  for (const { threadId, stopReason } of resumed) console.log(`went on with ${threadId}: ${stopReason}`);
+  const { recovered } = await agent.recover({ olderThanMs: 0 });
+  for (const { threadId, stopReason } of recovered) console.log(`went on with ${threadId}: ${stopReason}`);
 }
 
 const [command, ...words] = process.argv.slice(2);

@@ -11,13 +11,13 @@ import type { RunLimits } from "./run/limits.ts";
 import type { WhenBusy } from "./run/only-writer.ts";
 import type { NamedTool, Tool } from "./tool-call/tool.ts";
 
-export interface CoreAgentOptions<Context = unknown, Tools extends NamedTool = NamedTool>
+export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = NamedTool>
   extends RunLimits,
     ModelSettings {
   /** Resolved when the first run needs it. */
   readonly model: () => Promise<Model>;
   readonly checkpointer?: () => Promise<BaseCheckpointer>;
-  readonly tools?: readonly (Tools & Tool<Context>)[];
+  readonly tools?: readonly (Tools & Tool<Runtime>)[];
   /** Shown to the model before everything else. Not part of the thread: change it any time. */
   readonly systemPrompt?: string;
   /**

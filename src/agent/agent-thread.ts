@@ -34,11 +34,11 @@ async function readable(checkpointer: BaseCheckpointer, threadId: string): Promi
 }
 
 /** What a thread asks of its agent. */
-export interface ThreadOwner<Output, Context> {
+export interface ThreadOwner<Output, Runtime> {
   readonly checkpointer: Promise<BaseCheckpointer> | undefined;
-  run(prompt: Said | undefined, options: Needed<RunOptions<Context>, Context>): Run<Output>;
-  resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output>;
-  thread(threadId: string): AgentThread<Output, Context>;
+  run(prompt: Said | undefined, options: Needed<RunOptions<Runtime>, Runtime>): Run<Output>;
+  resume(options: Needed<ResumeOptions<Runtime>, Runtime>): Run<Output>;
+  thread(threadId: string): AgentThread<Output, Runtime>;
 }
 
 type Said = string | UserMessage["content"] | UserMessage;
@@ -47,15 +47,15 @@ type Said = string | UserMessage["content"] | UserMessage;
 export type UpdateThread = (checkpointer: BaseCheckpointer, change: StateChange) => Promise<string>;
 export type StateChange = (state: AgentState) => AgentState | Promise<AgentState>;
 
-export type ThreadRunOptions<Context> = Needed<Omit<RunOptions<Context>, "threadId">, Context>;
+export type ThreadRunOptions<Runtime> = Needed<Omit<RunOptions<Runtime>, "threadId">, Runtime>;
 
 /** One conversation of an agent. Nothing is read until it is asked for: a thread that does not exist yet has an id. */
-export class AgentThread<Output = unknown, Context = unknown> {
+export class AgentThread<Output = unknown, Runtime = unknown> {
   readonly id: string;
-  readonly #owner: ThreadOwner<Output, Context>;
+  readonly #owner: ThreadOwner<Output, Runtime>;
   readonly #update: UpdateThread;
 
-  constructor(id: string, owner: ThreadOwner<Output, Context>, update: UpdateThread) {
+  constructor(id: string, owner: ThreadOwner<Output, Runtime>, update: UpdateThread) {
     if (typeof id !== "string" || id === "") {
       throw new TypeError(`agent.thread() takes the id of a thread, a text, not ${described(id)}`);
     }
@@ -76,7 +76,7 @@ export class AgentThread<Output = unknown, Context = unknown> {
   }
 
   /** A new thread that begins with the current state, or that of a checkpoint. Open calls are not run there. */
-  async fork(newThreadId: string, options?: ForkOptions): Promise<AgentThread<Output, Context>> {
+  async fork(newThreadId: string, options?: ForkOptions): Promise<AgentThread<Output, Runtime>> {
     await (await this.#checkpointer()).fork(this.id, newThreadId, options);
     return this.#owner.thread(newThreadId);
   }
@@ -92,20 +92,20 @@ export class AgentThread<Output = unknown, Context = unknown> {
   }
 
   /**
-   * Says something in this thread, or finishes what was begun. With `at`, the
+   * Says something in this thread, or finishes what was begun. With `backTo`, the
    * thread first goes back to that checkpoint; what came after it stays in the history.
    */
   run(
     prompt?: Said,
-    ...given: unknown extends Context ? [options?: ThreadRunOptions<Context>] : [options: ThreadRunOptions<Context>]
+    ...given: unknown extends Runtime ? [options?: ThreadRunOptions<Runtime>] : [options: ThreadRunOptions<Runtime>]
   ): Run<Output> {
-    const options = { ...given[0], threadId: this.id } as Needed<RunOptions<Context>, Context>;
+    const options = { ...given[0], threadId: this.id } as Needed<RunOptions<Runtime>, Runtime>;
     return this.#owner.run(prompt, options);
   }
 
   /** Answers a question that waits here. */
-  resume(options: Needed<Omit<ResumeOptions<Context>, "threadId">, Context>): Run<Output> {
-    return this.#owner.resume({ ...options, threadId: this.id } as Needed<ResumeOptions<Context>, Context>);
+  resume(options: Needed<Omit<ResumeOptions<Runtime>, "threadId">, Runtime>): Run<Output> {
+    return this.#owner.resume({ ...options, threadId: this.id } as Needed<ResumeOptions<Runtime>, Runtime>);
   }
 
   /** The thread as a page of the AI SDK begins with it. */

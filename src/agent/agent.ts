@@ -47,16 +47,16 @@ const REFUSALS = {
 } as const;
 
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
-export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedTool = NamedTool> {
-  readonly #options: CoreAgentOptions<Context>;
+export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedTool = NamedTool> {
+  readonly #options: CoreAgentOptions<Runtime>;
   readonly #tools: readonly Tool[];
   readonly #fixed: FixedParts;
   /** The runs in progress, each with its AbortController. */
   readonly #active = new Map<Promise<void>, AbortController>();
-  #runner: Runner<Output, Context> | undefined;
+  #runner: Runner<Output, Runtime> | undefined;
   #refuses: "draining" | "closed" | undefined;
 
-  constructor(options: CoreAgentOptions<Context, Tools>) {
+  constructor(options: CoreAgentOptions<Runtime, Tools>) {
     this.#options = options;
     const { tools = [] } = options;
     assertTools(tools);
@@ -76,7 +76,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run(prompt?: Said, ...given: RunArguments<Context>): Run<Output, Tools> {
+  run(prompt?: Said, ...given: RunArguments<Runtime>): Run<Output, Tools> {
     return this.#say(prompt, given[0] ?? {}, this.#ownPlace);
   }
 
@@ -84,22 +84,22 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
     return { open: this.#options.checkpointer };
   }
 
-  #say(prompt: Said | undefined, options: RunOptions<Context>, place: RunPlace): Run<Output, Tools> {
+  #say(prompt: Said | undefined, options: RunOptions<Runtime>, place: RunPlace): Run<Output, Tools> {
     assertRunOptions(options);
     if (place.open !== undefined) assertThreadNamed(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const message = said && aboutSubject(said, options);
     const { declineWaiting: declines = false } = options;
-    const { at } = options;
-    return this.#start(options, ({ saying }) => saying(message, { at, declines }), place);
+    const { backTo } = options;
+    return this.#start(options, ({ saying }) => saying(message, { backTo, declines }), place);
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
-  resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output, Tools> {
+  resume(options: Needed<ResumeOptions<Runtime>, Runtime>): Run<Output, Tools> {
     return this.#answer(options, this.#ownPlace);
   }
 
-  #answer(options: ResumeOptions<Context>, place: RunPlace): Run<Output, Tools> {
+  #answer(options: ResumeOptions<Runtime>, place: RunPlace): Run<Output, Tools> {
     assertResumeOptions(options);
     const { interruptId, response, decline = false } = options;
     const why = typeof decline === "string" ? { reason: decline } : {};
@@ -108,11 +108,11 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
   }
 
   /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
-  complete(options: Needed<CompleteOptions<Context, ResultIn<Tools>>, Context>): Run<Output, Tools> {
+  complete(options: Needed<CompleteOptions<Runtime, ResultIn<Tools>>, Runtime>): Run<Output, Tools> {
     return this.#complete(options, this.#ownPlace);
   }
 
-  #complete(options: CompleteOptions<Context, unknown>, place: RunPlace): Run<Output, Tools> {
+  #complete(options: CompleteOptions<Runtime, unknown>, place: RunPlace): Run<Output, Tools> {
     assertCompleteOptions(options);
     const { toolCallId: _, result: __, error: ___, ...rest } = options;
     return this.#start(rest, ({ completing }) => completing(options), place);
@@ -122,18 +122,18 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
    * This agent as a tool of another. Each call is a thread of its own, a child of the caller's and kept where that is;
    * what this agent asks people is asked in the caller's thread.
    */
-  asTool<const Schema extends AnySchema>(options: SubAgentOptions<Schema>): Tool<Context> {
+  asTool<const Schema extends AnySchema>(options: SubAgentOptions<Schema>): Tool<Runtime> {
     const { lease = true } = this.#options;
     const at = ({ checkpointer, prices }: SubAgentPlace): RunPlace => ({
       open: checkpointer && (async () => checkpointer),
       prices,
     });
     const agent: SubAgent = {
-      run: (prompt, place) => this.#say(prompt, runIn(place) as RunOptions<Context>, at(place)),
+      run: (prompt, place) => this.#say(prompt, runIn(place) as RunOptions<Runtime>, at(place)),
       resume: (place, interruptId, answer) =>
-        this.#answer(answerIn(place, interruptId, answer) as ResumeOptions<Context>, at(place)),
+        this.#answer(answerIn(place, interruptId, answer) as ResumeOptions<Runtime>, at(place)),
       complete: (place, outcome) =>
-        this.#complete(outcomeIn(place, outcome) as CompleteOptions<Context, unknown>, at(place)),
+        this.#complete(outcomeIn(place, outcome) as CompleteOptions<Runtime, unknown>, at(place)),
       giveUp: async ({ checkpointer, threadId }) => {
         if (checkpointer === undefined || threadId === undefined) return;
         const { now, maxResultChars } = this.#fixed;
@@ -144,25 +144,25 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
   }
 
   /** One conversation: its state and history, to fork, change, run or delete it. */
-  thread(threadId: string): AgentThread<Output, Context> {
+  thread(threadId: string): AgentThread<Output, Runtime> {
     const { lease = true } = this.#options;
-    return new AgentThread<Output, Context>(
+    return new AgentThread<Output, Runtime>(
       threadId,
-      this as ThreadOwner<Output, Context>,
+      this as ThreadOwner<Output, Runtime>,
       async (checkpointer, change) => (await running.get()).updateThread(checkpointer, threadId, change, lease),
     );
   }
 
   /** Goes on with every thread whose last turn was left unfinished by a process that is gone. For the start of a program. */
-  async recover(...given: RecoverArguments<Context>): Promise<RecoverReport> {
-    const options: RecoverOptions<Context> = given[0] ?? {};
+  async recover(...given: RecoverArguments<Runtime>): Promise<RecoverReport> {
+    const options: RecoverOptions<Runtime> = given[0] ?? {};
     const { assertRecoverOptions, nothingToRecover, recoverThreads } = await running.get();
     assertRecoverOptions(options);
     const checkpointer = await this.checkpointer;
     if (checkpointer === undefined) throw nothingToRecover();
     const run = async (threadId: string): Promise<RunResult | undefined> => {
       let isDone = false;
-      const result = await this.#start({ threadId, context: options.context, whenBusy: "reject" }, ({ goingOn }) =>
+      const result = await this.#start({ threadId, runtime: options.runtime, whenBusy: "reject" }, ({ goingOn }) =>
         goingOn(() => {
           isDone = true;
         }),
@@ -221,7 +221,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
     });
   }
 
-  #runnerIn({ Runner }: Running): Runner<Output, Context> {
+  #runnerIn({ Runner }: Running): Runner<Output, Runtime> {
     this.#runner ??= new Runner(this.#options, this.#tools, this.#fixed, () => this.#refuses !== undefined);
     return this.#runner;
   }

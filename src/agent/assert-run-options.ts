@@ -3,11 +3,11 @@ import { assertSubjects } from "../state/people/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
-export const SHARED_OPTIONS: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "at">> = {
+export const SHARED_OPTIONS: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
   threadId: "string",
   signal: "object",
   metadata: "object",
-  context: "anything",
+  runtime: "anything",
   subject: ["string", "object"],
   session: "object",
   whenBusy: "string",
@@ -16,7 +16,7 @@ const RUN: OptionKinds<RunOptions> = {
   ...SHARED_OPTIONS,
   declineWaiting: ["boolean", "string"],
   messageId: "string",
-  at: "string",
+  backTo: "string",
 };
 const RESUME: OptionKinds<ResumeOptions> = {
   ...SHARED_OPTIONS,
@@ -35,8 +35,8 @@ export function assertRunOptions(options: RunOptions): void {
   assertSignal("run()", options.signal);
   assertTask("run()", options);
   assertWhenBusy("run()", options.whenBusy);
-  if (options.at !== undefined && options.threadId === undefined) {
-    throw new TypeError("run(): at names a checkpoint of a thread; it needs a threadId");
+  if (options.backTo !== undefined && options.threadId === undefined) {
+    throw new TypeError("run(): backTo names a checkpoint of a thread; it needs a threadId");
   }
 }
 

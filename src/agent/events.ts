@@ -120,7 +120,8 @@ export type RunEvent<Tools extends NamedTool = NamedTool> =
       readonly type: "run-start";
       readonly runId: string;
       readonly threadId: string | undefined;
-      readonly resumed: boolean;
+      /** The thread was there before. */
+      readonly continued: boolean;
     }
   /** Another run has the thread; this one begins when that one has ended, or is dead. `until`: when it counts as dead unless it goes on. */
   | { readonly type: "waiting"; readonly holder: string; readonly until: Date | undefined }

@@ -2,14 +2,14 @@ import type { Subjects } from "../state/people/subjects.ts";
 import type { SessionPort } from "./ports.ts";
 import type { WhenBusy } from "./run/only-writer.ts";
 
-export interface RunOptions<Context = unknown> {
+export interface RunOptions<Runtime = unknown> {
   /** The conversation to continue. Without it nothing is saved. */
   readonly threadId?: string;
   readonly signal?: AbortSignal;
   /** Merged into the thread's metadata; tools see the whole as `context.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** For the tools, as `context.context`: connections, clients, the user who is signed in. Never stored. */
-  readonly context?: Context;
+  /** For the tools, as `context.runtime`: connections, clients, the user who is signed in. Never stored. */
+  readonly runtime?: Runtime;
   /** Who the prompt is about, for `eraseUser`: the answers and results of the run are about the same people. */
   readonly subject?: Subjects;
   /** The task of a session that this run is: `session.task("report_done")`. Tools see its working state, and an answer becomes a labelled checkpoint. */
@@ -23,15 +23,15 @@ export interface RunOptions<Context = unknown> {
    * A checkpoint of the thread: it goes back to that one before anything is said. What came after it stays in the
    * history, and what tools did since is in the ledger. A message whose id is known there is not said a second time.
    */
-  readonly at?: string;
+  readonly backTo?: string;
   /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or (in the same process) be heard by that run. */
   readonly whenBusy?: WhenBusy;
   /** Names what is said: the same id twice in a thread is answered once, and both get that answer. */
   readonly messageId?: string;
 }
 
-export interface ResumeOptions<Context = unknown>
-  extends Omit<RunOptions<Context>, "declineWaiting" | "messageId" | "at"> {
+export interface ResumeOptions<Runtime = unknown>
+  extends Omit<RunOptions<Runtime>, "declineWaiting" | "messageId" | "backTo"> {
   readonly threadId: string;
   readonly interruptId: string;
   /** What fits the question; for a request for approval an `Approval`. */
@@ -44,7 +44,7 @@ export interface ResumeOptions<Context = unknown>
 }
 
 /** What tools need of the runtime context must be given. */
-export type Needed<Options, Context> = unknown extends Context ? Options : Options & { readonly context: Context };
-export type RunArguments<Context> = unknown extends Context
-  ? [options?: RunOptions<Context>]
-  : [options: Needed<RunOptions<Context>, Context>];
+export type Needed<Options, Runtime> = unknown extends Runtime ? Options : Options & { readonly runtime: Runtime };
+export type RunArguments<Runtime> = unknown extends Runtime
+  ? [options?: RunOptions<Runtime>]
+  : [options: Needed<RunOptions<Runtime>, Runtime>];

@@ -16,9 +16,9 @@ import { assertAgentOptions, assertModel } from "./assert-agent-options.ts";
 
 export interface AgentOptions<
   Schema extends AnySchema = AnySchema,
-  Context = unknown,
+  Runtime = unknown,
   Tools extends NamedTool = NamedTool,
-> extends Omit<CoreAgentOptions<Context, Tools>, "model" | "checkpointer" | "outputSchema" | "prepareStep"> {
+> extends Omit<CoreAgentOptions<Runtime, Tools>, "model" | "checkpointer" | "outputSchema" | "prepareStep"> {
   /** A name ("openai:gpt-5"), any AI SDK language model, or your own `Model`. */
   readonly model: AnyModel;
   /** Asked in their order when a model failed, after its retries, before it said anything. */
@@ -40,12 +40,12 @@ export type AnyModel = string | Model | AiSdkModel;
  */
 export class Agent<
   Schema extends AnySchema = AnySchema,
-  Context = unknown,
+  Runtime = unknown,
   Tools extends NamedTool = NamedTool,
-> extends CoreAgent<SchemaOutput<Schema>, Context, Tools> {
+> extends CoreAgent<SchemaOutput<Schema>, Runtime, Tools> {
   readonly #opened: OpenOnce<BaseCheckpointer> | undefined;
 
-  constructor(options: AgentOptions<Schema, Context, Tools>) {
+  constructor(options: AgentOptions<Schema, Runtime, Tools>) {
     assertAgentOptions(options);
     const { model, checkpointer, fallbackModels = [], prepareStep, ...rest } = options;
     const opened = checkpointer === undefined ? undefined : new OpenOnce(resolveCheckpointer(checkpointer));

@@ -101,7 +101,7 @@ describe("a run at a checkpoint", () => {
     const { thread, model } = setUp(["one", "two", "three"]);
     const { checkpointId } = await thread.run("a");
     const later = await thread.run("b");
-    await thread.run("c", { at: checkpointId! });
+    await thread.run("c", { backTo: checkpointId! });
     expect(linesOf((await thread.state())!)).toEqual(["user: a", "assistant: one", "user: c", "assistant: three"]);
     expect(model.requests[2]!.messages).toHaveLength(3);
     expect(linesOf((await thread.state(later.checkpointId))!)).toContain("assistant: two");
@@ -122,7 +122,7 @@ describe("a run at a checkpoint", () => {
     await begun.opened;
     store.killAll();
     const back = agentWith(["two"], () => "").thread("t");
-    await back.run("c", { at: checkpointId! });
+    await back.run("c", { backTo: checkpointId! });
     expect(await store.lines()).toEqual(["user: a", "assistant: one", "user: c", "assistant: two"]);
     expect(await store.statuses()).toEqual(["unknown"]);
     const [item] = await store.open().inbox();
@@ -142,7 +142,7 @@ describe("a run at a checkpoint", () => {
     const thread = agent.thread("t");
     const { checkpointId } = await thread.run("pay both");
     await thread.resume({ interruptId: "a/approval", response: { decision: "approve" } });
-    await thread.run("stop", { at: checkpointId! });
+    await thread.run("stop", { backTo: checkpointId! });
     const state = await store.state();
     expect(state.toolExecutions.map(({ toolCallId, status }) => [toolCallId, status])).toEqual([
       ["a", "succeeded"],
@@ -177,7 +177,7 @@ describe("a run at a checkpoint", () => {
     killed.resume({ interruptId: "a/approval", response: { decision: "approve" } }).catch(() => undefined);
     await begun.opened;
     store.killAll();
-    await agentWith("ok").thread("t").run("stop", { at: checkpointId! });
+    await agentWith("ok").thread("t").run("stop", { backTo: checkpointId! });
     expect(await store.statuses()).toEqual(["unknown"]);
     expect((await store.lines())[2]).toContain("It may have taken effect");
   });
@@ -186,7 +186,7 @@ describe("a run at a checkpoint", () => {
     const { thread, model, store } = setUp(["one", "two", "three"]);
     const { checkpointId } = await thread.run("a");
     await thread.run("b");
-    const options = { at: checkpointId!, messageId: "m" };
+    const options = { backTo: checkpointId!, messageId: "m" };
     expect((await thread.run("c", options)).text).toBe("three");
     expect((await thread.run("c", options)).text).toBe("three");
     expect(model.remaining).toBe(0);
@@ -197,8 +197,8 @@ describe("a run at a checkpoint", () => {
     const { thread, store, agent } = setUp(["one", "two"]);
     await thread.run("a");
     const before = await store.checkpointIds();
-    await expect(thread.run("b", { at: "nowhere" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(thread.run("b", { backTo: "nowhere" })).rejects.toMatchObject({ code: "NOT_FOUND" });
     expect(await store.checkpointIds()).toEqual(before);
-    expect(() => agent.run("b", { at: "c" })).toThrow(/needs a threadId/);
+    expect(() => agent.run("b", { backTo: "c" })).toThrow(/needs a threadId/);
   });
 });

@@ -162,7 +162,7 @@ test("the thread's metadata reaches tools after a resume, and in later runs", as
   ]);
 });
 
-describe("a run's context is handed to its tools and never stored", () => {
+describe("a run's runtime is handed to its tools and never stored", () => {
   interface Services {
     readonly db: { readonly name: string; close(): void };
   }
@@ -171,8 +171,8 @@ describe("a run's context is handed to its tools and never stored", () => {
   const query = tool({
     name: "query",
     inputSchema: { type: "object" },
-    execute: async (_input, { context, interrupt }: ToolContext<Services>) => {
-      seen.push(context.db.name);
+    execute: async (_input, { runtime, interrupt }: ToolContext<Services>) => {
+      seen.push(runtime.db.name);
       return interrupt({ question: "and?" });
     },
   });
@@ -182,9 +182,9 @@ describe("a run's context is handed to its tools and never stored", () => {
   test("in a run and in a resume", async () => {
     const store = new MemoryStore();
     const step: ScriptStep = { toolCalls: [{ name: "query", id: "q" }] };
-    await open(store, [step]).run("go", { threadId: "t", context: services });
+    await open(store, [step]).run("go", { threadId: "t", runtime: services });
     const agent = open(store, ["ready"]);
-    await agent.resume({ threadId: "t", interruptId: "q/1", response: 1, context: services });
+    await agent.resume({ threadId: "t", interruptId: "q/1", response: 1, runtime: services });
     expect(seen).toEqual(["orders", "orders"]);
     expect(JSON.stringify((await store.state()).toCheckpoint())).not.toContain("orders");
   });
@@ -192,12 +192,12 @@ describe("a run's context is handed to its tools and never stored", () => {
   test("the types ask for what the tools need", () => {
     const agent = open(new MemoryStore(), []);
     const typed = (): unknown => [
-      // @ts-expect-error: the tools need a context
+      // @ts-expect-error: the tools need a runtime
       agent.run("go"),
-      // @ts-expect-error: the tools need a context
+      // @ts-expect-error: the tools need a runtime
       agent.run("go", { threadId: "t" }),
       // @ts-expect-error: of another shape
-      agent.run("go", { context: { db: 5 } }),
+      agent.run("go", { runtime: { db: 5 } }),
       // @ts-expect-error: a resume needs it as well
       agent.resume({ threadId: "t", interruptId: "i", response: 1 }),
       // @ts-expect-error: an agent of tools that need nothing does not take this one

@@ -117,9 +117,9 @@ describe("a tool that answers later", () => {
   test("recover leaves a call alone that is in time, and goes on when it is overdue", async () => {
     const { agent, time } = setUp(ONE, { deadlineMs: 1000 });
     await agent().run("go", { threadId: "t" });
-    expect((await agent().recover({ olderThanMs: 0 })).resumed).toEqual([]);
+    expect((await agent().recover({ olderThanMs: 0 })).recovered).toEqual([]);
     time.now = Date.now() + 10_000;
-    expect((await agent().recover({ olderThanMs: 0 })).resumed).toEqual([{ threadId: "t", stopReason: "complete" }]);
+    expect((await agent().recover({ olderThanMs: 0 })).recovered).toEqual([{ threadId: "t", stopReason: "complete" }]);
   });
 
   test("new words are refused while a call is pending, unless they decline what waits", async () => {

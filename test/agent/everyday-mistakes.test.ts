@@ -273,11 +273,11 @@ describe("a run that is started wrongly says what to write instead", () => {
     const { signal } = new AbortController();
     const metadata = { a: 1 };
     const session = { getWorking: () => undefined, setWorking: () => undefined, finished: async () => undefined };
-    const options: Required<Omit<RunOptions, "at">> = {
+    const options: Required<Omit<RunOptions, "backTo">> = {
       threadId: "t",
       signal,
       metadata,
-      context: {},
+      runtime: {},
       declineWaiting: false,
       whenBusy: "wait",
       messageId: "m",

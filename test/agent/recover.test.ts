@@ -42,12 +42,12 @@ describe("recover goes on with what was left unfinished", () => {
     await agentOf({ model: scriptedModel(["hi"]), checkpointer: store.open() }).run("hello", { threadId: "a/4" });
     const done: string[] = [];
     const report = await rescuer(store, done).recover({ prefix: "a/", olderThanMs: 0 });
-    expect(report.resumed.toSorted((a, b) => (a.threadId < b.threadId ? -1 : 1))).toEqual([
+    expect(report.recovered.toSorted((a, b) => (a.threadId < b.threadId ? -1 : 1))).toEqual([
       { threadId: "a/1", stopReason: "complete" },
       { threadId: "a/2", stopReason: "complete" },
     ]);
     expect(done.toSorted()).toEqual(["a/1", "a/2"]);
-    expect(await rescuer(store, done).recover({ prefix: "a/", olderThanMs: 0 })).toMatchObject({ resumed: [] });
+    expect(await rescuer(store, done).recover({ prefix: "a/", olderThanMs: 0 })).toMatchObject({ recovered: [] });
     await rescuer(store, done).recover({ prefix: "a*", olderThanMs: 0 });
     expect(done.toSorted()).toEqual(["a*/3", "a/1", "a/2"]);
   });
@@ -55,7 +55,7 @@ describe("recover goes on with what was left unfinished", () => {
   test("a thread that was written to just now is left alone", async () => {
     const store = new MemoryStore();
     await killed(store, "t");
-    expect(await rescuer(store, []).recover()).toMatchObject({ resumed: [], failed: [] });
+    expect(await rescuer(store, []).recover()).toMatchObject({ recovered: [], failed: [] });
   });
 
   test("more threads than a page holds, no more of them at once than allowed", async () => {
@@ -74,8 +74,8 @@ describe("recover goes on with what was left unfinished", () => {
     });
     const model = scriptedModel(ids.map(() => "ready"));
     const agent = agentOf({ model, checkpointer: store.open(), tools: [slow] });
-    const { resumed } = await agent.recover({ olderThanMs: 0, concurrency: 3 });
-    expect(resumed).toHaveLength(120);
+    const { recovered } = await agent.recover({ olderThanMs: 0, concurrency: 3 });
+    expect(recovered).toHaveLength(120);
     expect(most).toBeLessThanOrEqual(3);
   });
 
@@ -84,7 +84,7 @@ describe("recover goes on with what was left unfinished", () => {
     for (const id of ["t1", "t2", "t3"]) await killed(store, id);
     const done: string[] = [];
     const report = await rescuer(store, done, 2).recover({ olderThanMs: 0, concurrency: 1 });
-    expect(report.resumed).toHaveLength(2);
+    expect(report.recovered).toHaveLength(2);
     expect(report.failed).toMatchObject([{ error: { code: "MODEL_FAILED" } }]);
   });
 
@@ -119,11 +119,11 @@ describe("recover goes on with what was left unfinished", () => {
     const list = second.listWithMetadata.bind(second);
     second.listWithMetadata = async (...given) => {
       const found = await list(...given);
-      expect((await rescuer(store, done).recover({ olderThanMs: 0 })).resumed).toHaveLength(1);
+      expect((await rescuer(store, done).recover({ olderThanMs: 0 })).recovered).toHaveLength(1);
       return found;
     };
     const late = agentOf({ model: scriptedModel([]), checkpointer: second, tools: [work(done)] });
-    expect(await late.recover({ olderThanMs: 0 })).toEqual({ resumed: [], failed: [], warnings: [] });
+    expect(await late.recover({ olderThanMs: 0 })).toEqual({ recovered: [], failed: [], warnings: [] });
     expect(done).toEqual(["t"]);
   });
 
@@ -157,10 +157,10 @@ describe("recover goes on with what was left unfinished", () => {
     const store = new MemoryStore();
     await newProcess(store, [paint([])], [asksFor("ann")]).run("go", { threadId: "t" });
     const agent = rescuer(store, []);
-    expect(await agent.recover({ olderThanMs: 0 })).toMatchObject({ resumed: [], failed: [] });
+    expect(await agent.recover({ olderThanMs: 0 })).toMatchObject({ recovered: [], failed: [] });
     const killed = newProcess(store, [paint([])], [new Error("down")]);
     await failureOf(() => killed.resume({ threadId: "t", interruptId: "paint-ann/1", response: "red" }));
-    expect((await agent.recover({ olderThanMs: 0 })).resumed).toEqual([{ threadId: "t", stopReason: "complete" }]);
+    expect((await agent.recover({ olderThanMs: 0 })).recovered).toEqual([{ threadId: "t", stopReason: "complete" }]);
   });
 
   test.each([
@@ -173,7 +173,7 @@ describe("recover goes on with what was left unfinished", () => {
     const options = { checkpointer: store.open(), tools: [work([])] };
     expect((await agentOf({ model, ...options, ...limits }).run("go", { threadId: "t" })).stopReason).toBe(why);
     expect(await store.open().listWithMetadata()).toMatchObject([{ standing: { unfinished: true, stopped: true } }]);
-    expect(await rescuer(store, []).recover({ olderThanMs: 0 })).toMatchObject({ resumed: [] });
+    expect(await rescuer(store, []).recover({ olderThanMs: 0 })).toMatchObject({ recovered: [] });
     await rescuer(store, []).run(undefined, { threadId: "t" });
     expect((await store.open().listWithMetadata())[0]).not.toHaveProperty("standing");
   });
@@ -195,7 +195,7 @@ describe("recover goes on with what was left unfinished", () => {
     go.open();
     await drained;
     expect((await run).stopReason).toBe("drained");
-    expect((await rescuer(store, []).recover({ olderThanMs: 0 })).resumed).toHaveLength(1);
+    expect((await rescuer(store, []).recover({ olderThanMs: 0 })).recovered).toHaveLength(1);
   });
 
   test("a turn that a terminal tool ended is over", async () => {
@@ -215,7 +215,7 @@ describe("recover goes on with what was left unfinished", () => {
     const model = scriptedModel(["ready", "ready", "ready"]);
     const agent = agentOf({ model, checkpointer: store.open(), tools: [aborting] });
     const report = await agent.recover({ olderThanMs: 0, concurrency: 1, signal: stop.signal });
-    expect(report).toMatchObject({ resumed: [{ stopReason: "complete" }], failed: [] });
+    expect(report).toMatchObject({ recovered: [{ stopReason: "complete" }], failed: [] });
   });
 
   test("tools get the context; wrong options are refused", async () => {
@@ -225,14 +225,14 @@ describe("recover goes on with what was left unfinished", () => {
     const needs = tool({
       name: "work",
       effect: "idempotent",
-      execute: (_input, { context }: ToolContext<{ readonly db: string }>) => void seen.push(context.db),
+      execute: (_input, { runtime }: ToolContext<{ readonly db: string }>) => void seen.push(runtime.db),
     });
     const agent = agentOf<unknown, { readonly db: string }>({
       model: scriptedModel(["ready"]),
       checkpointer: store.open(),
       tools: [needs],
     });
-    await agent.recover({ olderThanMs: 0, context: { db: "orders" } });
+    await agent.recover({ olderThanMs: 0, runtime: { db: "orders" } });
     expect(seen).toEqual(["orders"]);
     const wrong = (options: object): Promise<unknown> => rescuer(store, []).recover(options);
     expect((await failureOf(() => wrong({ olderThan: 1 }))).message).toMatch(/did you mean "olderThanMs"/);
@@ -291,6 +291,6 @@ test("a leased thread is left alone until the lease has run out", async () => {
   void held.run("go", { threadId: "t" }).catch(() => undefined);
   await begun.opened;
   expect(await store.open().listWithMetadata()).toMatchObject([{ lease: { owner: "worker-1" } }]);
-  expect(await rescuer(store, []).recover({ olderThanMs: 0 })).toMatchObject({ resumed: [], failed: [] });
+  expect(await rescuer(store, []).recover({ olderThanMs: 0 })).toMatchObject({ recovered: [], failed: [] });
   await held.drain({ deadlineMs: 0 });
 });

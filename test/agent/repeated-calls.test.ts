@@ -12,7 +12,7 @@ function payTool(paid: unknown[], options: { readonly fails?: number; readonly n
   let left = options.fails ?? 0;
   return tool({
     name: "pay",
-    idempotent: true,
+    reuseResult: true,
     inputSchema: { type: "object" },
     needsApproval: options.needsApproval ?? false,
     execute: (input) => {

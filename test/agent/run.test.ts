@@ -18,10 +18,10 @@ test("a run is iterated for its events, from the first to the last", async () =>
 
 test("run-start says whether the thread was there, run-end says why it ended", async () => {
   const store = new MemoryStore();
-  for (const resumed of [false, true]) {
+  for (const continued of [false, true]) {
     const agent = agentOf({ model: scriptedModel(["hi"]), checkpointer: store.open() });
     const events = await eventsOf(agent.run("hello", { threadId: "t" }));
-    expect(events[0]).toMatchObject({ type: "run-start", threadId: "t", resumed });
+    expect(events[0]).toMatchObject({ type: "run-start", threadId: "t", continued });
     expect(events.at(-1)).toEqual({ type: "run-end", stopReason: "complete" });
   }
 });

@@ -67,9 +67,9 @@ describe("an agent as a tool of another", () => {
     ];
     const { store, agent } = family({
       child: scriptedModel(steps),
-      childTools: [book(({ context }) => seen.push(context))],
+      childTools: [book(({ runtime }) => seen.push(runtime))],
     });
-    const { usage: used } = await agent.run("go", { threadId: "t", context: { db: 1 }, subject: "u1" });
+    const { usage: used } = await agent.run("go", { threadId: "t", runtime: { db: 1 }, subject: "u1" });
     expect(seen).toEqual([{ db: 1 }]);
     expect(used).toMatchObject({ inputTokens: 10, outputTokens: 4 });
     const [said] = (await store.state(await childOf(store))).messages;
@@ -377,7 +377,9 @@ describe("an agent as a tool of another", () => {
     await begun.opened;
     store.killAll();
     const back = family({ store, parent: ["ready"], child: scriptedModel(["done"]) });
-    expect((await back.agent.recover({ olderThanMs: 0 })).resumed).toEqual([{ threadId: "t", stopReason: "complete" }]);
+    expect((await back.agent.recover({ olderThanMs: 0 })).recovered).toEqual([
+      { threadId: "t", stopReason: "complete" },
+    ]);
   });
 
   test("without a thread it runs without one, and is cut off with its caller", async () => {

@@ -45,9 +45,9 @@ const render = tool({
 const pay = tool({
   name: "pay",
   inputSchema: z.object({ euros: z.number() }),
-  execute: async ({ euros }, { context }: ToolContext<Bank>) => {
+  execute: async ({ euros }, { runtime }: ToolContext<Bank>) => {
     expectTypeOf(euros).toEqualTypeOf<number>();
-    return context.pay(euros);
+    return runtime.pay(euros);
   },
 });
 
@@ -81,7 +81,7 @@ const agentWith = () =>
 
 test("the events of a run tell arguments and results by the tool's name", async () => {
   const seen: unknown[] = [];
-  const run = agentWith().run("pay five euros", { context: bank });
+  const run = agentWith().run("pay five euros", { runtime: bank });
   for await (const event of run) {
     if (event.type === "tool-start") {
       expectTypeOf(event.toolName).toEqualTypeOf<"pay" | "look_up" | "render" | "read_result">();
@@ -121,15 +121,15 @@ test("the output is of the schema's type: zod, valibot, arktype", () => {
   expectTypeOf(ofArktype.run).returns.resolves.toHaveProperty("output").toEqualTypeOf<{ n: number } | undefined>();
 });
 
-test("what the tools need of the context must be given, and a result that is brought must be one of theirs", () => {
+test("what the tools need of the runtime must be given, and a result that is brought must be one of theirs", () => {
   const typed = (): unknown => [
     // @ts-expect-error: a tool needs the bank
     agentWith().run("pay"),
     // @ts-expect-error: this is no bank
-    agentWith().run("pay", { context: { pay: 5 } }),
-    agentWith().complete({ threadId: "t", toolCallId: "r", result: { url: "https://a.example" }, context: bank }),
+    agentWith().run("pay", { runtime: { pay: 5 } }),
+    agentWith().complete({ threadId: "t", toolCallId: "r", result: { url: "https://a.example" }, runtime: bank }),
     // @ts-expect-error: no tool gives a Date
-    agentWith().complete({ threadId: "t", toolCallId: "r", result: new Date(), context: bank }),
+    agentWith().complete({ threadId: "t", toolCallId: "r", result: new Date(), runtime: bank }),
   ];
   expect(typed).toBeTypeOf("function");
 });

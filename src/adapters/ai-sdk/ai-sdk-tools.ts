@@ -46,11 +46,11 @@ export function aiSdkTools(
 
 type Execute = (input: unknown, options: object) => unknown;
 
-const optionsOf = ({ toolCallId, signal, context }: ToolContext): object => ({
+const optionsOf = ({ toolCallId, signal, runtime }: ToolContext): object => ({
   toolCallId,
   messages: [],
   abortSignal: signal,
-  experimental_context: context,
+  experimental_context: runtime,
 });
 
 /** A tool of theirs may give preliminary results: all but the last are progress. */

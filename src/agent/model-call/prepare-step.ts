@@ -11,8 +11,8 @@ export interface Step {
   readonly state: AgentState;
   readonly threadId: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** What the run was given as `context`. */
-  readonly context: unknown;
+  /** What the run was given as `runtime`. */
+  readonly runtime: unknown;
   /** 1 for the first model call of the run. */
   readonly iteration: number;
   /** Of the run so far. */
@@ -57,7 +57,7 @@ export async function preparedStep(
     state: session.state,
     threadId,
     metadata,
-    context: runtime,
+    runtime,
     iteration: limits.iterations,
     usage: limits.usage,
     model: parts.model,

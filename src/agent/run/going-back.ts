@@ -73,7 +73,7 @@ export async function goBack(
   if (checkpointer === undefined || threadId === undefined) {
     throw new StateError(
       "INVALID_ARGUMENT",
-      "run(): at needs an agent with a checkpointer: without one nothing is kept",
+      "run(): backTo needs an agent with a checkpointer: without one nothing is kept",
     );
   }
   if (messageId !== undefined && session.state.messages.some(({ id }) => id === messageId)) return;

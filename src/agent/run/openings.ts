@@ -11,13 +11,13 @@ import { begin, type Opening } from "./opening.ts";
 /** Words of a user, or without them what was left unfinished. */
 export function saying(
   message: UserMessage | undefined,
-  { at, declines }: { readonly at: RunOptions["at"]; readonly declines: boolean | string },
+  { backTo, declines }: { readonly backTo: RunOptions["backTo"]; readonly declines: boolean | string },
 ): Opening {
   const opening: Opening["begin"] = async (context, adopt) => {
     const { session, parts } = context;
     const heard = message && (await guardedPrompt(context, message));
     if (heard !== undefined && "stopReason" in heard) return heard;
-    if (at !== undefined) await goBack(context, at, heard?.id);
+    if (backTo !== undefined) await goBack(context, backTo, heard?.id);
     const reason = typeof declines === "string" ? declines : undefined;
     if (declines !== false) {
       const options = { now: parts.now(), maxResultChars: parts.maxResultChars };

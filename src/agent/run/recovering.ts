@@ -10,7 +10,7 @@ import type { RunResult, StopReason } from "../events.ts";
 import type { Needed } from "../run-options.ts";
 import { RunError } from "./run-error.ts";
 
-export interface RecoverOptions<Context = unknown> {
+export interface RecoverOptions<Runtime = unknown> {
   /** Only threads whose ids begin with this text. @default "" */
   readonly prefix?: string;
   /** Only threads without a write for this long: a live run saves now and then. @default 60000 */
@@ -20,12 +20,12 @@ export interface RecoverOptions<Context = unknown> {
   /** Once it aborts, no further thread is begun; those under way come to their end. See `drain` to cut them off. */
   readonly signal?: AbortSignal;
   /** For the tools of every thread. */
-  readonly context?: Context;
+  readonly runtime?: Runtime;
 }
 
 export interface RecoverReport {
   /** Threads that were run, and how each run ended. */
-  readonly resumed: readonly { readonly threadId: string; readonly stopReason: StopReason }[];
+  readonly recovered: readonly { readonly threadId: string; readonly stopReason: StopReason }[];
   /** Threads whose run failed; the others were still run. */
   readonly failed: readonly { readonly threadId: string; readonly error: unknown }[];
   /** Threads that cannot be read. At most 20. */
@@ -33,9 +33,9 @@ export interface RecoverReport {
 }
 
 /** What tools need of the runtime context must be given. */
-export type RecoverArguments<Context> = unknown extends Context
-  ? [options?: RecoverOptions<Context>]
-  : [options: Needed<RecoverOptions<Context>, Context>];
+export type RecoverArguments<Runtime> = unknown extends Runtime
+  ? [options?: RecoverOptions<Runtime>]
+  : [options: Needed<RecoverOptions<Runtime>, Runtime>];
 
 export const nothingToRecover = (): StateError =>
   new StateError("INVALID_ARGUMENT", "recover() needs an agent with a checkpointer: without one nothing is kept");
@@ -45,7 +45,7 @@ const OPTIONS: OptionKinds<RecoverOptions> = {
   olderThanMs: "number",
   concurrency: "number",
   signal: "object",
-  context: "anything",
+  runtime: "anything",
 };
 
 export function assertRecoverOptions(options: RecoverOptions): void {
@@ -75,7 +75,7 @@ export async function recoverThreads(
 ): Promise<RecoverReport> {
   const { prefix = "", olderThanMs = 60_000, concurrency = 4, signal } = options;
   const isStopped = (): boolean => signal?.aborted === true || isDraining();
-  const resumed: { threadId: string; stopReason: StopReason }[] = [];
+  const recovered: { threadId: string; stopReason: StopReason }[] = [];
   const failed: { threadId: string; error: unknown }[] = [];
   const warnings: ThreadWarning[] = [];
   let cursor: string | undefined;
@@ -90,7 +90,7 @@ export async function recoverThreads(
         try {
           if (await isHeld(checkpointer, next, now)) continue;
           const result = await run(threadId);
-          if (result !== undefined) resumed.push({ threadId, stopReason: result.stopReason });
+          if (result !== undefined) recovered.push({ threadId, stopReason: result.stopReason });
         } catch (error) {
           if (!isTakenByAnother(error)) failed.push({ threadId, error });
         }
@@ -103,7 +103,7 @@ export async function recoverThreads(
     }
     cursor = found.cursor;
   } while (cursor !== undefined && !isStopped());
-  return { resumed, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
+  return { recovered, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
 }
 
 /** Refused before it began: another process, which began at the same time, goes on with it. */

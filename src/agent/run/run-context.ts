@@ -63,7 +63,7 @@ export interface RunContext {
   readonly isDraining: () => boolean;
   /** What the model is saying and was not saved yet: an answer that fails half way is not lost without a trace. */
   readonly progress: { spoken: string };
-  /** Calls of tools that are marked `idempotent`, under way, by what they do: the second of two equals waits for the first. */
+  /** Calls of tools with `reuseResult`, under way, by what they do: the second of two equals waits for the first. */
   readonly inFlight: Map<string, Promise<void>>;
   /** What the model is shown, from where it was shown last. */
   readonly prompt: Prompt;

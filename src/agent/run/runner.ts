@@ -43,8 +43,8 @@ export interface RunPlace {
 }
 
 /** Runs of one agent, from its thread's turn to the result. */
-export class Runner<Output, Context> {
-  readonly #options: CoreAgentOptions<Context>;
+export class Runner<Output, Runtime> {
+  readonly #options: CoreAgentOptions<Runtime>;
   readonly #tools: readonly Tool[];
   readonly #fixed: FixedParts;
   readonly #isDraining: () => boolean;
@@ -53,7 +53,7 @@ export class Runner<Output, Context> {
   #hasWarned = false;
 
   constructor(
-    options: CoreAgentOptions<Context>,
+    options: CoreAgentOptions<Runtime>,
     tools: readonly Tool[],
     fixed: FixedParts,
     isDraining: () => boolean,
@@ -148,7 +148,7 @@ export class Runner<Output, Context> {
       threadId: options.threadId,
       checkpointer: place?.checkpointer,
       metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
-      runtime: options.context,
+      runtime: options.runtime,
       task: options.session,
       isKept: place !== undefined,
       signal,
@@ -163,7 +163,7 @@ export class Runner<Output, Context> {
     };
     if (place?.turn !== undefined) place.turn.inbox = context.inbox;
     const runId = randomUUID();
-    emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
+    emit({ type: "run-start", runId, threadId: options.threadId, continued: stored !== undefined });
     const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options, place);
     const span = runSpan(parts.agentName, options.threadId, runId);
     return parts.telemetry

@@ -16,7 +16,7 @@ const OPTIONS: OptionKinds<ToolOptions<AnySchema>> = {
   inputSchema: ["object", "function"],
   execute: "function",
   effect: "string",
-  idempotent: "boolean",
+  reuseResult: "boolean",
   verify: "function",
   needsApproval: ["boolean", "function"],
   timeoutMs: "number",

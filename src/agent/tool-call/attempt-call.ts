@@ -144,7 +144,7 @@ export function toolContext(
     metadata: context.metadata,
     subject: subjectIn(context.session.state),
     session: context.task,
-    context: context.runtime,
+    runtime: context.runtime,
     progress: (progress) => context.emit({ type: "tool-progress", toolCallId: call.id, toolName: call.name, progress }),
     later: <Result>(options = {}) => Later.after<Result>(options, context.parts.now()),
     // Never settles until it is answered: a tool that catches everything must not continue as if it had been.

@@ -12,8 +12,8 @@ import { openCalls } from "./ledger.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
 
 /** The outcome of a call that a tool began and that another process completes. */
-export interface CompleteOptions<Context = unknown, Result = unknown>
-  extends Omit<RunOptions<Context>, "declineWaiting" | "messageId" | "at" | "subject"> {
+export interface CompleteOptions<Runtime = unknown, Result = unknown>
+  extends Omit<RunOptions<Runtime>, "declineWaiting" | "messageId" | "backTo" | "subject"> {
   readonly threadId: string;
   readonly toolCallId: string;
   /** What the tool would have returned. */

@@ -53,7 +53,7 @@ const unrecorded = (call: ToolCall): ToolExecution => ({
   argumentsHash: argumentsHash(call),
 });
 
-/** An earlier call of the same tool with the same arguments that succeeded, for tools that are marked `idempotent`. */
+/** An earlier call of the same tool with the same arguments that succeeded, for tools with `reuseResult`. */
 export function earlierSuccess(state: AgentState, call: ToolCall): ToolExecution | undefined {
   const hash = argumentsHash(call);
   return state.toolExecutions.find(

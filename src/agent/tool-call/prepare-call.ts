@@ -45,7 +45,7 @@ export async function prepare(context: RunContext, ledgerCall: LedgerCall): Prom
   const checked = await tool.schema.check(call.arguments).catch(couldNotCheck);
   if ("faults" in checked) return cannotRun(execution, `The arguments do not fit: ${checked.faults.join("; ")}`);
   const input = checked.value;
-  const earlier = tool.dedupe ? earlierSuccess(session.state, call) : undefined;
+  const earlier = tool.reusesResult ? earlierSuccess(session.state, call) : undefined;
   const known =
     earlier &&
     session.state.messages.find((message) => message.role === "tool" && message.toolCallId === earlier.toolCallId);

@@ -21,7 +21,7 @@ import { retried, untilDue } from "./tool-retry.ts";
  */
 export async function runCall(context: RunContext, ledgerCall: LedgerCall): Promise<void> {
   const { call } = ledgerCall;
-  if (context.parts.tools.get(call.name)?.dedupe !== true) return bringToEnd(context, ledgerCall);
+  if (context.parts.tools.get(call.name)?.reusesResult !== true) return bringToEnd(context, ledgerCall);
   // Two equal calls in one message: the second gets the result of the first, so it waits for it.
   const key = argumentsHash(call);
   const before = context.inFlight.get(key) ?? Promise.resolve();

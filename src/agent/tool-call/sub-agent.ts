@@ -77,7 +77,7 @@ export interface SubAgent {
 export interface SubAgentPlace {
   readonly checkpointer: BaseCheckpointer | undefined;
   readonly threadId: string | undefined;
-  readonly context: unknown;
+  readonly runtime: unknown;
   readonly signal: AbortSignal;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly messageId: string;
@@ -178,7 +178,7 @@ function placeOf(context: ToolContext, { checkpointer, subject, prices }: Delega
   return {
     checkpointer,
     threadId: isKept ? childThreadId(parent, idempotencyKey) : undefined,
-    context: context.context,
+    runtime: context.runtime,
     signal,
     messageId: idempotencyKey,
     subject,

@@ -10,8 +10,11 @@ test("a tool acts at most once unless it says otherwise", () => {
 });
 
 test("a tool marked idempotent is so, and may still say more exactly what it does", () => {
-  expect(tool({ name: "a", idempotent: true, execute: nothing })).toMatchObject({ effect: "idempotent", dedupe: true });
-  expect(tool({ name: "a", idempotent: true, effect: "pure", execute: nothing }).effect).toBe("pure");
+  expect(tool({ name: "a", reuseResult: true, execute: nothing })).toMatchObject({
+    effect: "idempotent",
+    reusesResult: true,
+  });
+  expect(tool({ name: "a", reuseResult: true, effect: "pure", execute: nothing }).effect).toBe("pure");
 });
 
 test.each(["", "two words", "dots.are.not", "ümlaut", "x".repeat(65), 5])("%j is refused as a name", (name) => {

@@ -16,7 +16,7 @@ import { type RetryOptions, readyRetry, type ToolRetry } from "./tool-retry.ts";
  */
 export type ToolEffect = "pure" | "idempotent" | "atMostOnce";
 
-export interface ToolContext<Context = unknown> {
+export interface ToolContext<Runtime = unknown> {
   readonly toolCallId: string;
   /** The same for every attempt at this call, in every process. Hand it to what you call. */
   readonly idempotencyKey: string;
@@ -31,8 +31,8 @@ export interface ToolContext<Context = unknown> {
   readonly subject: Subjects | undefined;
   /** The working state of the session that the run is a task of. It is in memory: no attempt after a crash finds it. */
   readonly session: Pick<SessionPort, "getWorking" | "setWorking"> | undefined;
-  /** What the run was given as `context`: connections, clients, the user who is signed in. Never stored. */
-  readonly context: Context;
+  /** What the run was given as `runtime`: connections, clients, the user who is signed in. Never stored. */
+  readonly runtime: Runtime;
   /** Shown as a `tool-progress` event, and on a page as a preliminary result. Never stored. */
   progress(progress: unknown): void;
   /**
@@ -66,7 +66,7 @@ export type VerifiedOutcome =
 
 export interface ToolOptions<
   Schema extends AnySchema,
-  Context = unknown,
+  Runtime = unknown,
   Name extends string = string,
   Returned = unknown,
 > {
@@ -75,13 +75,16 @@ export interface ToolOptions<
   /** zod, valibot, arktype or JSON Schema. @default no arguments */
   readonly inputSchema?: Schema;
   /** With plain JSON Schema the type of `input` is yours to state: the schema is what is checked. */
-  execute(input: SchemaOutput<Schema>, context: ToolContext<Context>): Returned;
+  execute(input: SchemaOutput<Schema>, context: ToolContext<Runtime>): Returned;
   /** @default "atMostOnce" */
   readonly effect?: ToolEffect;
-  /** Like effect "idempotent", and a second call with the same arguments in the thread gets the first one's result. */
-  readonly idempotent?: boolean;
+  /**
+   * A second call with the same arguments in the thread gets the first one's result and is not run. The effect is
+   * "idempotent" then, unless it is given. @default false
+   */
+  readonly reuseResult?: boolean;
   /** Asked after a crash about a call that was begun; may look the idempotency key up in what was called. */
-  verify?(input: SchemaOutput<Schema>, context: ToolContext<Context>): VerifiedOutcome | Promise<VerifiedOutcome>;
+  verify?(input: SchemaOutput<Schema>, context: ToolContext<Runtime>): VerifiedOutcome | Promise<VerifiedOutcome>;
   /** A person must agree first. @default false */
   readonly needsApproval?: boolean | NeedsApproval<Schema>["decide"];
   /** @default no limit */
@@ -112,12 +115,12 @@ export type ResultOf<Returned> =
   Awaited<Returned> extends infer Value ? (Value extends Later<infer Result> ? Result : Value) : never;
 
 /** A tool as the loop uses it. Make one with `tool()`. */
-export interface Tool<Context = unknown, Name extends string = string, Input = unknown, Result = unknown>
+export interface Tool<Runtime = unknown, Name extends string = string, Input = unknown, Result = unknown>
   extends NamedTool<Name, Input, Result> {
   readonly description: string | undefined;
   readonly schema: ReadySchema;
   readonly effect: ToolEffect;
-  readonly dedupe: boolean;
+  readonly reusesResult: boolean;
   readonly terminal: boolean;
   readonly timeoutMs: number | undefined;
   readonly retry?: ToolRetry | undefined;
@@ -129,7 +132,7 @@ export interface Tool<Context = unknown, Name extends string = string, Input = u
   /** Whether there are calls of it that need approval. */
   readonly mayNeedApproval?: boolean;
   /** Never there: says to the types what the tool needs of a run's `context`. */
-  readonly "~context"?: (context: Context) => void;
+  readonly "~context"?: (context: Runtime) => void;
 }
 
 const EFFECTS: ReadonlySet<unknown> = new Set(["pure", "idempotent", "atMostOnce"]);
@@ -140,14 +143,14 @@ const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {}, additionalPro
 /** Declares a tool: what the model is told, how arguments are checked, and what a crash in the middle means. */
 export function tool<
   const Schema extends AnySchema,
-  Context = unknown,
+  Runtime = unknown,
   const Name extends string = string,
   Returned = unknown,
 >(
-  options: ToolOptions<Schema, Context, Name, Returned>,
-): Tool<Context, Name, SchemaOutput<Schema>, ResultOf<Returned>> {
+  options: ToolOptions<Schema, Runtime, Name, Returned>,
+): Tool<Runtime, Name, SchemaOutput<Schema>, ResultOf<Returned>> {
   assertToolOptions(options);
-  const { name, execute, needsApproval = false, idempotent = false } = options;
+  const { name, execute, needsApproval = false, reuseResult = false } = options;
   if (typeof name !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
     throw new TypeError(
       "a tool's name must be 1 to 64 letters, digits, underscores or hyphens: models accept no others",
@@ -158,14 +161,14 @@ export function tool<
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= LONGEST_TIMER_MS)) {
     throw new TypeError(`tool "${name}": timeoutMs must be greater than 0 and at most ${LONGEST_TIMER_MS}`);
   }
-  const effect = options.effect ?? (idempotent ? "idempotent" : "atMostOnce");
+  const effect = options.effect ?? (reuseResult ? "idempotent" : "atMostOnce");
   if (!EFFECTS.has(effect)) throw new TypeError(`tool "${name}": effect must be one of ${[...EFFECTS].join(", ")}`);
   return {
     name,
     description: options.description,
     schema: readySchema(options.inputSchema ?? NO_ARGUMENTS, `tool "${name}": inputSchema`),
     effect,
-    dedupe: idempotent,
+    reusesResult: reuseResult,
     terminal: options.terminal ?? false,
     timeoutMs,
     retry: readyRetry(name, options.retry, effect),
