@@ -97,7 +97,7 @@ export const capabilities = (advertised: Partial<CheckpointerCapabilities>): Che
 /** The capabilities of a checkpointer over this driver. */
 export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapabilities {
   const mayWrite = access === "write";
-  const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes, ranksUpTo } = log.capabilities;
+  const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes, search, ranksUpTo } = log.capabilities;
   return Object.freeze({
     search: listThreads,
     metadataQuery: listThreads,
@@ -111,8 +111,8 @@ export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapa
     history: true,
     lease: conditionalAppend && mayWrite,
     watch: true,
-    searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
-    ...(log.search !== undefined && ranksUpTo !== undefined && { searchRanksUpTo: ranksUpTo }),
+    searchMethod: listThreads ? (search === undefined ? "scan" : "index") : "none",
+    ...(search !== undefined && ranksUpTo !== undefined && { searchRanksUpTo: ranksUpTo }),
     sealing: log.capabilities.sealing ?? "none",
     durability,
     limits: Object.freeze({ maxRecordBytes }),

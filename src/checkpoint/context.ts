@@ -35,7 +35,7 @@ export interface CheckpointerOptions {
    */
   readonly access?: Access;
   /** `new Sealing({ keyring })`: what is written is sealed, and what is not sealed is refused. @default nothing is sealed */
-  readonly sealing?: LogLayer;
+  readonly sealing?: LogSealing;
   /**
    * How many bytes of recent states are kept in memory, so that loading a thread
    * again reads only what is newer. 0 keeps nothing. @default 33554432, and 0 with
@@ -44,8 +44,8 @@ export interface CheckpointerOptions {
   readonly cacheBytes?: number;
 }
 
-/** Something between a checkpointer and its log that is a log itself. */
-export interface LogLayer {
+/** Puts a log of its own between a checkpointer and its log. */
+export interface LogSealing {
   over(log: ThreadLog): ThreadLog;
 }
 
@@ -88,7 +88,7 @@ export class CheckpointContext {
     this.#policyOnceReached = policyFor(options.retry ?? {}, true);
     this.#policy = policyFor(options.retry ?? {}, false);
     this.#wanted = options.durability;
-    if (this.log.connect === undefined) warnOfWeaker(log, options.durability);
+    if (!this.log.capabilities.connects) warnOfWeaker(log, options.durability);
   }
 
   /** `failed` is told of every attempt that fails, also of those that are repeated. */
@@ -127,11 +127,11 @@ export class CheckpointContext {
   }
 
   /**
-   * Makes contact once, for a driver that learns its capabilities that way. After
-   * a failure the next caller tries again. `undefined` if there is nothing to wait for.
+   * Connects the driver once. After a failure the next caller tries again.
+   * `undefined` if there is nothing to wait for.
    */
   connect(place: CallPlace): Promise<void> | undefined {
-    return this.#hasContact || this.log.connect === undefined ? undefined : this.#firstContact(place);
+    return this.#hasContact ? undefined : this.#firstContact(place);
   }
 
   async #firstContact(place: CallPlace): Promise<void> {
@@ -143,10 +143,11 @@ export class CheckpointContext {
   }
 
   async #makeContact(): Promise<void> {
-    await retrying(this.log, this.#policy, async (log) => log.connect?.(), this.closing);
+    await retrying(this.log, this.#policy, (log) => log.connect(), this.closing);
+    this.#hasContact = true;
+    if (!this.log.capabilities.connects) return;
     this.#policy = this.#policyOnceReached;
     warnOfWeaker(this.log, this.#wanted);
-    this.#hasContact = true;
   }
 
   /** Adds the place to any StateError from `work` that does not name one. */
@@ -176,7 +177,7 @@ export class CheckpointContext {
 
   /** The storage's clock, which all lease holders share. */
   storageNow(): Promise<number> {
-    return this.call({ operation: "now" }, async (log) => (await log.now?.()) ?? this.now());
+    return this.call({ operation: "now" }, async (log) => (log.capabilities.clock ? log.now() : this.now()));
   }
 }
 

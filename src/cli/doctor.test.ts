@@ -27,7 +27,7 @@ test("doctor passes a correct driver with all cases that can be run there, and l
   const found = JSON.parse(stdout);
   expect([code, stderr, found.cases.failed]).toEqual([0, "", []]);
   expect(found.cases.passed).toBeGreaterThan(100);
-  expect(found.cases.lacks).toEqual(["catchUp", "clock", "durable", "now", "outage", "ttl"]);
+  expect(found.cases.lacks).toEqual(["catchUp", "clock", "durable", "outage", "storageClock", "ttl"]);
   expect(found).toMatchObject({
     threads: 1,
     damages: [],

@@ -40,12 +40,15 @@ export interface CallPlace {
   readonly item?: string;
 }
 
+/** What a failure is reported with. */
+type Called = Pick<Driver, "name" | "classify" | "secrets">;
+
 /**
  * The one place where a driver is called. What the client threw becomes a
  * StateError here, and transient failures are retried. Retrying is safe because
  * every write carries its own id. `failed` is told of every attempt that fails.
  */
-export async function callDriver<D extends Driver, T>(
+export async function callDriver<D extends Called, T>(
   driver: D,
   retry: RetryPolicy,
   place: CallPlace,
@@ -73,7 +76,7 @@ const LONGEST_WAIT_MS = 10_000;
  * Retries transient failures until `closing`; throws what the driver threw. For
  * work that several callers share, where each adds its own place to the error.
  */
-export async function retrying<D extends Driver, T>(
+export async function retrying<D extends Called, T>(
   driver: D,
   retry: RetryPolicy,
   call: (driver: D) => Promise<T>,
@@ -88,7 +91,7 @@ export async function retrying<D extends Driver, T>(
 }
 
 /** Goes on after a first attempt that failed, and that nearly every call never needs. */
-async function retryingAfter<D extends Driver, T>(
+async function retryingAfter<D extends Called, T>(
   first: unknown,
   begun: number,
   driver: D,
@@ -117,15 +120,11 @@ async function retryingAfter<D extends Driver, T>(
   }
 }
 
-const isRetryable = (driver: Driver, error: unknown): boolean =>
+const isRetryable = (driver: Called, error: unknown): boolean =>
   StateError.is(error) ? error.retryable : ERROR_CODES[driver.classify(error) ?? "UNKNOWN"].retryable;
 
 /** `redis: load failed for thread "t1": NOAUTH Authentication required.` */
-export function asStateError(
-  driver: Pick<Driver, "name" | "classify" | "secrets">,
-  place: CallPlace,
-  error: unknown,
-): StateError {
+export function asStateError(driver: Called, place: CallPlace, error: unknown): StateError {
   const context = { backend: driver.name, ...place };
   const { secrets } = driver;
   if (StateError.is(error)) {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.ts";
+import { type ErrorCode, StateError } from "../errors.ts";
 
 /**
  * What every facet of a storage offers, whether it keeps threads, items or
@@ -13,11 +13,12 @@ export interface Driver {
   readonly secrets?: readonly string[];
 
   /**
-   * Makes contact, for a driver that learns its capabilities from the storage.
-   * Called before the first operation and again until it succeeds. Throws if the
-   * storage cannot be reached or refuses. The caller never runs two at once.
+   * Makes contact, for a driver that learns its capabilities from the storage; else
+   * there is nothing to do. Called before the first operation and again until it
+   * succeeds. Throws if the storage cannot be reached or refuses. The caller never
+   * runs two at once.
    */
-  connect?(): Promise<void>;
+  connect(): Promise<void>;
 
   /** The code for an error of the client, or `undefined` if the driver does not know it. */
   classify(error: unknown): ErrorCode | undefined;
@@ -26,7 +27,7 @@ export interface Driver {
    * Makes deleted or replaced data unreadable in the storage's own files, as far
    * as the driver can, and says what its operator still has to do.
    */
-  scrub?(): Promise<ScrubReport>;
+  scrub(): Promise<ScrubReport>;
 
   /**
    * Frees what the driver opened itself; a client that was handed in stays open.
@@ -34,6 +35,19 @@ export interface Driver {
    */
   close(): Promise<void>;
 }
+
+/** What a driver of any facet inherits until it has something of its own. */
+export abstract class BaseDriver implements Partial<Driver> {
+  async connect(): Promise<void> {}
+
+  async scrub(): Promise<ScrubReport> {
+    return NOT_SCRUBBED;
+  }
+}
+
+/** The error of a method that the storage lacks. `capability` is the flag that says so beforehand. */
+export const unsupported = (capability: string): StateError =>
+  new StateError("UNSUPPORTED", `the storage cannot do this: it lacks the capability "${capability}"`, { capability });
 
 /** The answer of a driver that cannot do this. */
 export const NOT_SCRUBBED: ScrubReport = {

@@ -7,23 +7,26 @@
 export { openPlace, placeOf } from "../checkpoint/find/search-place.ts";
 export { assertAppend } from "../checkpoint/log/append-rules.ts";
 export { listedThread, unreadableThread } from "../checkpoint/log/listed-threads.ts";
-export type {
-  AppendOutcome,
-  AppendRequest,
-  FoundRecords,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  LogRecord,
-  SearchHit,
-  SearchOrder,
-  SearchRange,
-  ThreadEntry,
-  ThreadLog,
-  ThreadTail,
-  UnreadableThread,
+export { LogLayer } from "../checkpoint/log/log-layer.ts";
+export {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type FoundRecords,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type LogRecord,
+  type SearchHit,
+  type SearchOrder,
+  type SearchRange,
+  type ThreadEntry,
+  type ThreadLog,
+  type ThreadTail,
+  type UnreadableThread,
 } from "../checkpoint/log/thread-log.ts";
 export { type Access, noStoreHere } from "../driver/access.ts";
 export { type ConnectionSource, type Lease, SharedConnection } from "../driver/connection.ts";

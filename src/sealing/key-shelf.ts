@@ -128,7 +128,7 @@ export class KeyShelf {
   async scrub(): Promise<ScrubReport> {
     const access = accessOf(this.#store);
     if (access === undefined) return NOT_SCRUBBED;
-    return access.call({ operation: "erase" }, async (driver) => (await driver.scrub?.()) ?? NOT_SCRUBBED);
+    return access.call({ operation: "erase" }, (driver) => driver.scrub());
   }
 
   async #get<Item>(namespace: readonly string[], key: string): Promise<Kept<Item> | undefined> {

@@ -1,6 +1,6 @@
 import { isSamePlace, placeOfTail, recordsIn } from "../checkpoint/log/append-rules.ts";
-import { layeredMethod, type OptionalMethod } from "../checkpoint/log/layered-method.ts";
 import { isReadable } from "../checkpoint/log/listed-threads.ts";
+import { LogLayer } from "../checkpoint/log/log-layer.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -12,12 +12,13 @@ import type {
   LogEntry,
   LogPage,
   SearchHit,
+  SearchRange,
   ThreadLog,
   ThreadTail,
 } from "../checkpoint/log/thread-log.ts";
-import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
+import { unsupported } from "../driver/driver.ts";
 import { OpenOnce } from "../driver/open-once.ts";
-import { type ErrorCode, StateError } from "../errors.ts";
+import { StateError } from "../errors.ts";
 import { Recent } from "../internal/recent.ts";
 import type { Keyring } from "./keyring.ts";
 import type { LogSealer } from "./log-sealer.ts";
@@ -44,59 +45,47 @@ const MOST_HITS = 10_000;
  *
  * Each is bound to its thread, its position and its names, so nothing may be
  * moved by the storage: a copy is read, sealed again and written. Without a plain
- * index there is no `search` and no `queryMetadata`: threads are scanned. Closing
+ * index there is no search and no query by metadata: threads are scanned. Closing
  * it closes the log below, and leaves the keyring open.
  */
-export class SealedLog implements ThreadLog {
-  readonly name: string;
-  declare readonly search?: NonNullable<ThreadLog["search"]>;
-  declare readonly queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
-  declare readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
-  declare readonly now?: NonNullable<ThreadLog["now"]>;
-  declare readonly declined?: NonNullable<ThreadLog["declined"]>;
+export class SealedLog extends LogLayer {
   readonly keyring: () => Promise<Keyring>;
-  readonly #inner: ThreadLog;
   readonly #options: SealedLogOptions;
   readonly #sealer: OpenOnce<LogSealer>;
   #opened: LogSealer | undefined;
   readonly #people = new Recent<KnownPeople>(MOST_KNOWN);
-  #capabilities: { readonly inner: LogCapabilities; readonly own: LogCapabilities } | undefined;
 
-  constructor(inner: ThreadLog, options: SealedLogOptions) {
-    this.name = inner.name;
+  constructor(below: ThreadLog, options: SealedLogOptions) {
+    super(below);
     this.keyring = options.keyring;
-    this.#inner = inner;
     this.#options = options;
     this.#sealer = new OpenOnce(async () => {
       const [keyring, { LogSealer }] = await Promise.all([options.keyring(), import("./log-sealer.ts")]);
-      return new LogSealer({ ...options, keyring, log: inner });
+      return new LogSealer({ ...options, keyring, log: below });
     });
-    Object.defineProperties(this, this.#optionalMethods());
   }
 
-  get secrets(): readonly string[] {
-    return this.#inner.secrets ?? [];
-  }
-
-  /** As below, less what a body grows by. */
-  get capabilities(): LogCapabilities {
-    const { capabilities: inner } = this.#inner;
-    if (this.#capabilities?.inner !== inner) {
-      const maxRecordBytes = Math.max(1024, Math.floor(inner.maxRecordBytes / GROWTH) - OVERHEAD_BYTES);
-      const sealing = this.#options.isIndexPlain ? ("except index" as const) : ("all" as const);
-      this.#capabilities = { inner, own: { ...inner, maxRecordBytes, sealing } };
-    }
-    return this.#capabilities.own;
+  /** As below, less what a body grows by. Words come with every append, because they are sealed with it. */
+  protected override capabilitiesOver(below: LogCapabilities): LogCapabilities {
+    const { isIndexPlain } = this.#options;
+    return {
+      ...below,
+      connects: true,
+      maxRecordBytes: Math.max(1024, Math.floor(below.maxRecordBytes / GROWTH) - OVERHEAD_BYTES),
+      search: isIndexPlain && below.search !== undefined ? "with words" : undefined,
+      metadataQuery: isIndexPlain && below.metadataQuery === true,
+      sealing: isIndexPlain ? "except index" : "all",
+    };
   }
 
   /** A key that is not there shows at the start, and not at the first save. */
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     await this.#sealer.get();
-    await this.#inner.connect?.();
+    await super.connect();
   }
 
   /** The log below refuses what `assertAppend` refuses. */
-  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+  override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertOwn(threadId);
     const { expected, replace } = request;
     const { generation } = expected;
@@ -113,7 +102,7 @@ export class SealedLog implements ThreadLog {
       sealed = { ...sealed, replace: replacing.records };
     }
     this.#assertFits(sealed);
-    const outcome = await this.#inner.append(threadId, this.#withoutLaterWords(sealed));
+    const outcome = await this.below.append(threadId, this.#withoutLaterWords(sealed));
     if (outcome.appended) {
       const entry = added.records.at(-1) ?? request.record;
       this.#know(threadId, { ...placeOfTail({ generation, entry }), people: added.people });
@@ -124,29 +113,32 @@ export class SealedLog implements ThreadLog {
     return { ...outcome, tail: await open(outcome.tail), occupant: await open(outcome.occupant) };
   }
 
-  async readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined> {
-    return this.#openedChain(threadId, await this.#inner.readTail(threadId, options));
+  override async readTail(
+    threadId: string,
+    options?: { readonly newerThan?: KnownPlace },
+  ): Promise<LogChain | undefined> {
+    return this.#openedChain(threadId, await this.below.readTail(threadId, options));
   }
 
-  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
-    return this.#openedChain(threadId, await this.#inner.readCheckpoint(threadId, name));
+  override async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#openedChain(threadId, await this.below.readCheckpoint(threadId, name));
   }
 
-  async readRecords(
+  override async readRecords(
     threadId: string,
     options: { readonly before?: number; readonly limit: number },
   ): Promise<LogChain | undefined> {
-    return this.#openedChain(threadId, await this.#inner.readRecords(threadId, options));
+    return this.#openedChain(threadId, await this.below.readRecords(threadId, options));
   }
 
-  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+  override async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
     const known = await this.#knownOf(threadId);
-    const found = await this.#inner.entry(threadId, name);
+    const found = await this.below.entry(threadId, name);
     return found && (await this.#sealer.get()).openOf(threadId, found, known);
   }
 
-  async tail(threadId: string): Promise<ThreadTail | undefined> {
-    const found = await this.#inner.tail(threadId);
+  override async tail(threadId: string): Promise<ThreadTail | undefined> {
+    const found = await this.below.tail(threadId);
     if (found === undefined) return undefined;
     const { generation } = found;
     const { entry, people } = await (await this.#sealer.get()).open(threadId, found.entry, generation);
@@ -154,73 +146,56 @@ export class SealedLog implements ThreadLog {
     return { ...found, entry };
   }
 
-  async list(
+  override async list(
     threadId: string,
     options: { readonly before?: number; readonly limit: number },
   ): Promise<readonly LogEntry[]> {
     const sealer = await this.#sealer.get();
     const known = await this.#knownOf(threadId);
     const entries: LogEntry[] = [];
-    for (const entry of await this.#inner.list(threadId, options)) {
+    for (const entry of await this.below.list(threadId, options)) {
       entries.push(await sealer.openOf(threadId, entry, known));
     }
     return entries;
   }
 
-  remove(...given: Parameters<ThreadLog["remove"]>): Promise<"removed" | "absent" | "moved"> {
+  override remove(...given: Parameters<ThreadLog["remove"]>): Promise<"removed" | "absent" | "moved"> {
     this.#people.delete(given[0]);
-    return this.#inner.remove(...given);
+    return this.below.remove(...given);
   }
 
-  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+  override async copy(
+    source: string,
+    target: string,
+    generation: string,
+  ): Promise<"copied" | "no source" | "target exists"> {
     assertOwn(target);
     const { copySealed } = await import("./sealed-copy.ts");
-    return copySealed(this.#inner, await this.#sealer.get(), source, target, generation);
+    return copySealed(this.below, await this.#sealer.get(), source, target, generation);
   }
 
-  async listThreads(options: {
+  override async listThreads(options: {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
   }): Promise<LogPage<ListedThread>> {
-    return this.#page(await this.#inner.listThreads(options));
+    return this.#page(await this.below.listThreads(options));
   }
 
-  async scrub(): Promise<ScrubReport> {
-    return (await this.#inner.scrub?.()) ?? NOT_SCRUBBED;
+  override async search(words: readonly string[], options: SearchRange): Promise<FoundRecords> {
+    if (this.capabilities.search === undefined) throw unsupported("search");
+    // Words lie in plain beside the bodies then, so that no key is needed to index them.
+    const { wordsBeside } = await import("./words-beside.ts");
+    await this.below.catchUp(wordsBeside);
+    return this.#found(options.limit, (limit) => this.below.search(words, { ...options, limit }));
   }
 
-  classify(error: unknown): ErrorCode | undefined {
-    return this.#inner.classify(error);
-  }
+  /** `search` does it, with the words that lie in plain. */
+  override async catchUp(): Promise<void> {}
 
-  close(): Promise<void> {
-    return this.#inner.close();
-  }
-
-  #optionalMethods(): Readonly<Record<Exclude<OptionalMethod, "connect" | "catchUp">, PropertyDescriptor>> {
-    const inner = this.#inner;
-    const search = layeredMethod(inner, "search", (find) => async (words, options) => {
-      // Words lie in plain beside the bodies then, so that no key is needed to index them.
-      const { wordsBeside } = await import("./words-beside.ts");
-      await inner.catchUp?.(wordsBeside);
-      return this.#found(options.limit, (limit) => find(words, { ...options, limit }));
-    });
-    const query = layeredMethod(
-      inner,
-      "queryMetadata",
-      (find) =>
-        async (...given) =>
-          this.#page(await find(...given)),
-    );
-    const { isIndexPlain } = this.#options;
-    return {
-      search: { get: () => (isIndexPlain ? search.get?.() : undefined) },
-      queryMetadata: { get: () => (isIndexPlain ? query.get?.() : undefined) },
-      subscribe: layeredMethod(inner, "subscribe", (subscribe) => subscribe),
-      now: layeredMethod(inner, "now", (now) => now),
-      declined: layeredMethod(inner, "declined", (declined) => declined),
-    };
+  override async queryMetadata(...given: Parameters<ThreadLog["queryMetadata"]>): Promise<LogPage<ListedThread>> {
+    if (this.capabilities.metadataQuery !== true) throw unsupported("metadataQuery");
+    return this.#page(await this.below.queryMetadata(...given));
   }
 
   async #page({ items, cursor }: LogPage<ListedThread>): Promise<LogPage<ListedThread>> {
@@ -284,13 +259,13 @@ export class SealedLog implements ThreadLog {
 
   /** A driver that indexes later is given no words with an append; it finds them beside the body. */
   #withoutLaterWords(request: AppendRequest): AppendRequest {
-    if (!this.#options.isIndexPlain || this.#inner.catchUp === undefined) return request;
+    if (!this.#options.isIndexPlain || this.below.capabilities.search !== "deferred") return request;
     const [record = request.record, ...more] = recordsIn(request).map((each) => ({ ...each, words: undefined }));
     return { ...request, record, ...(more.length > 0 && { more }) };
   }
 
   #assertFits(request: AppendRequest): void {
-    const { maxRecordBytes } = this.#inner.capabilities;
+    const { maxRecordBytes } = this.below.capabilities;
     let bytes = request.record.body.byteLength;
     for (const { body } of request.more ?? []) bytes += body.byteLength;
     if (bytes <= maxRecordBytes) return;

@@ -1,4 +1,4 @@
-import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
+import type { ScrubReport } from "../driver/driver.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { unopenedText, whyUnopened } from "../driver/unopened.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
@@ -83,14 +83,17 @@ export class SealedStoreDriver implements StoreDriver {
       const { areVectorsPlain } = this.#options;
       const sealing = areVectorsPlain ? ("except index" as const) : ("all" as const);
       const vectorSearch = areVectorsPlain ? inner.vectorSearch : "none";
-      this.#capabilities = { inner, own: { ...inner, maxItemBytes, vectorSearch, sealing, textSearch: true } };
+      this.#capabilities = {
+        inner,
+        own: { ...inner, connects: true, maxItemBytes, vectorSearch, sealing, textSearch: true },
+      };
     }
     return this.#capabilities.own;
   }
 
   async connect(): Promise<void> {
     await this.#ring.get();
-    await this.#inner.connect?.();
+    await this.#inner.connect();
   }
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
@@ -172,7 +175,7 @@ export class SealedStoreDriver implements StoreDriver {
       const { writeKey, digest } = writeTerms(stored, undefined, "removed");
       await this.#inner.write([{ kind: "remove", namespace, key, writeKey, digest, expected: version }]);
     }
-    return (await this.#inner.scrub?.()) ?? NOT_SCRUBBED;
+    return this.#inner.scrub();
   }
 
   classify(error: unknown): ErrorCode | undefined {

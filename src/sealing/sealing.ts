@@ -1,7 +1,7 @@
-import type { LogLayer } from "../checkpoint/context.ts";
+import type { LogSealing } from "../checkpoint/context.ts";
 import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
-import type { StoreLayer } from "../store/store-access.ts";
+import type { StoreSealing } from "../store/store-access.ts";
 import type { StoreDriver } from "../store/store-driver.ts";
 import { Keyring } from "./keyring.ts";
 import { SealedLog } from "./sealed-log.ts";
@@ -32,7 +32,7 @@ export interface SealingOptions {
 }
 
 /** For the option `sealing` of checkpointers and stores: everything they write is sealed, and unsealed data is refused. */
-export class Sealing implements LogLayer, StoreLayer {
+export class Sealing implements LogSealing, StoreSealing {
   readonly keyring: () => Promise<Keyring>;
   readonly #tenantOf: (threadId: string) => string;
   readonly #isIndexPlain: boolean;

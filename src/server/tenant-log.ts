@@ -20,7 +20,6 @@ import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { isSearchWord } from "../state/words.ts";
-import type { RemoteCapabilities } from "../wire/messages.ts";
 import { AppendGate } from "./append-gate.ts";
 import type { CursorSeal } from "./cursors.ts";
 import { Refusal } from "./refusal.ts";
@@ -62,23 +61,18 @@ export class TenantLog {
     this.#maxBodyBytes = maxBodyBytes;
   }
 
-  async capabilities(): Promise<RemoteCapabilities> {
+  /** Half a body, because an append may bring a second record, or the words of the first. */
+  async capabilities(): Promise<LogCapabilities> {
     await this.#context.connect({ operation: "capabilities" });
-    const log = this.#part;
-    const search = log.search === undefined ? "none" : log.catchUp === undefined ? "with words" : "deferred";
-    return { log: this.#limited(log.capabilities), search, metadataQuery: log.queryMetadata !== undefined };
+    const { capabilities } = this.#part;
+    const maxRecordBytes = Math.min(capabilities.maxRecordBytes, Math.floor(this.#maxBodyBytes / 2));
+    return { ...capabilities, maxRecordBytes, maxThreadIdBytes: this.maxThreadIdBytes };
   }
 
   /** A tenant is a user; without tenants, a service takes the ids of one that has them and stands in front of it. */
   get maxThreadIdBytes(): number {
     const { maxThreadIdBytes = MAX_THREAD_ID_BYTES } = this.#part.capabilities;
     return this.#tenant === undefined ? maxThreadIdBytes : Math.min(maxThreadIdBytes, MAX_ID_BYTES);
-  }
-
-  /** Half a body, because an append may bring a second record, or the words of the first. */
-  #limited(capabilities: LogCapabilities): LogCapabilities {
-    const maxRecordBytes = Math.min(capabilities.maxRecordBytes, Math.floor(this.#maxBodyBytes / 2));
-    return { ...capabilities, maxRecordBytes, maxThreadIdBytes: this.maxThreadIdBytes };
   }
 
   now(): Promise<number> {
@@ -102,12 +96,12 @@ export class TenantLog {
 
   async #assertAcceptable(request: AppendRequest): Promise<void> {
     const { replace = [], ttlMs } = request;
-    const { log } = await this.capabilities();
+    const { maxRecordBytes, ttl } = await this.capabilities();
     for (const { seq, body } of [...recordsIn(request), ...replace]) {
-      if (body.byteLength <= log.maxRecordBytes) continue;
-      throw new Refusal("TOO_LARGE", `record ${seq} is ${body.byteLength} bytes; at most ${log.maxRecordBytes}`);
+      if (body.byteLength <= maxRecordBytes) continue;
+      throw new Refusal("TOO_LARGE", `record ${seq} is ${body.byteLength} bytes; at most ${maxRecordBytes}`);
     }
-    if (ttlMs !== undefined && !log.ttl) {
+    if (ttlMs !== undefined && !ttl) {
       throw new StateError("UNSUPPORTED", "the storage has no expiry", { capability: "ttl" });
     }
   }
@@ -160,18 +154,13 @@ export class TenantLog {
 
   async listThreads(query: PageQuery): Promise<LogPage<ListedThread>> {
     const place = { operation: "listThreads" };
-    await this.#context.connect(place);
-    if (!this.#part.capabilities.listThreads) throw cannot("listThreads");
     const options = this.#opened(query, "threads");
     return this.#page(await this.#call(place, (log) => log.listThreads(options)), "threads");
   }
 
   async queryMetadata(key: string, valueJson: string, query: PageQuery): Promise<LogPage<ListedThread>> {
     const options = this.#opened(query, "metadata");
-    const found = await this.#call({ operation: "queryMetadata" }, async (log) => {
-      if (log.queryMetadata === undefined) throw cannot("metadataQuery");
-      return log.queryMetadata(key, valueJson, options);
-    });
+    const found = await this.#call({ operation: "queryMetadata" }, (log) => log.queryMetadata(key, valueJson, options));
     return this.#page(found, "metadata");
   }
 
@@ -183,7 +172,6 @@ export class TenantLog {
     // A record that one tenant wrote and that cannot be read keeps nobody from what others wrote.
     await catchUpIndex(this.#context, new Warnings());
     const { hits, order } = await this.#call({ operation: "search" }, async (log): Promise<FoundRecords> => {
-      if (log.search === undefined) throw cannot("search");
       // Drivers count on words. What is no word is in no record.
       if (words.length === 0 || !words.every(isSearchWord)) return { hits: [], order: "best" };
       return log.search(words, { limit, prefix, ...place });
@@ -193,13 +181,12 @@ export class TenantLog {
 
   /** Whether the storage itself tells of changes, whoever made them. */
   get tellsOfChanges(): boolean {
-    return this.#part.subscribe !== undefined;
+    return this.#part.capabilities.subscribe === true;
   }
 
   /** Calls back after changes that came through here, and after all of them where the storage tells. */
   subscribe(threadId: string, onChange: () => void): () => void {
-    const unsubscribe = this.#part.subscribe?.(threadId, onChange);
-    if (unsubscribe !== undefined) return unsubscribe;
+    if (this.tellsOfChanges) return this.#part.subscribe(threadId, onChange);
     const listeners = this.#listeners.get(threadId) ?? new Set();
     this.#listeners.set(threadId, listeners.add(onChange));
     return () => {
@@ -235,6 +222,3 @@ export class TenantLog {
     return `${kind} of ${this.#tenant === undefined ? "" : `${this.#tenant}/`}`;
   }
 }
-
-const cannot = (capability: string): StateError =>
-  new StateError("UNSUPPORTED", `the storage cannot do this: ${capability} is false`, { capability });

@@ -91,7 +91,7 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
       }
       return records;
     },
-    scrub: () => context.call({ operation: "erase" }, async (log) => (await log.scrub?.()) ?? NOT_SCRUBBED),
+    scrub: () => context.call({ operation: "erase" }, (log) => log.scrub()),
     async holdOff(forMs) {
       const now = await context.storageNow();
       holding = { by: holding?.by ?? newId(), until: now + forMs };
@@ -234,9 +234,7 @@ export function storeParty(store: BaseStore, name: string): ErasureParty {
       return items;
     },
     scrub: async () =>
-      access === undefined
-        ? NOT_SCRUBBED
-        : access.call({ operation: "erase" }, async (driver) => (await driver.scrub?.()) ?? NOT_SCRUBBED),
+      access === undefined ? NOT_SCRUBBED : access.call({ operation: "erase" }, (driver) => driver.scrub()),
     ...holder,
     async mark() {
       const value = await store.get([MARK_NAMESPACE], "applied");

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { ScrubReport } from "../driver/driver.ts";
 import type { ErrorCode } from "../errors.ts";
 import { encodeId } from "./namespaces.ts";
 import type {
@@ -28,7 +29,6 @@ export class PrefixStoreDriver implements StoreDriver {
   searchVector?: NonNullable<StoreDriver["searchVector"]>;
   readVector?: NonNullable<StoreDriver["readVector"]>;
   dimension?: NonNullable<StoreDriver["dimension"]>;
-  connect?: () => Promise<void>;
 
   /** `check` refuses namespaces for which the prefix leaves no room. */
   constructor(below: StoreDriver, prefix: Namespace, check: (namespace: Namespace) => void = () => undefined) {
@@ -36,7 +36,6 @@ export class PrefixStoreDriver implements StoreDriver {
     this.#below = below;
     this.#prefix = prefix;
     this.#check = check;
-    if (below.connect !== undefined) this.connect = async () => below.connect?.();
     const { searchText, searchVector, readVector, dimension } = below;
     if (searchText !== undefined) {
       this.searchText = async (scope, words, limit) =>
@@ -48,6 +47,10 @@ export class PrefixStoreDriver implements StoreDriver {
     }
     if (readVector !== undefined) this.readVector = (id) => readVector.call(below, this.#id(id));
     if (dimension !== undefined) this.dimension = (namespace) => dimension.call(below, this.#inside(namespace));
+  }
+
+  connect(): Promise<void> {
+    return this.#below.connect();
   }
 
   get capabilities(): StoreDriverCapabilities {
@@ -83,6 +86,10 @@ export class PrefixStoreDriver implements StoreDriver {
 
   clear(scope: Omit<Scope, "condition">, options: { before: number; limit: number }): Promise<number> {
     return this.#below.clear({ ...scope, namespace: this.#inside(scope.namespace) }, options);
+  }
+
+  scrub(): Promise<ScrubReport> {
+    return this.#below.scrub();
   }
 
   now(): Promise<number> {

@@ -31,11 +31,11 @@ export interface StoreOptions {
   /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
   readonly durability?: Durability;
   /** `new Sealing({ keyring })`: what is written is sealed, and what is not sealed is refused. @default nothing is sealed */
-  readonly sealing?: StoreLayer;
+  readonly sealing?: StoreSealing;
 }
 
-/** Something between a store and its driver that is a driver itself. */
-export interface StoreLayer {
+/** Puts a driver of its own between a store and its driver. */
+export interface StoreSealing {
   overStore(driver: StoreDriver): StoreDriver;
 }
 
@@ -58,7 +58,7 @@ export class StoreAccess {
     this.access = access;
     this.#retry = retry;
     this.#wanted = durability;
-    if (this.driver.connect === undefined) warnOfWeaker(driver, durability);
+    if (!this.driver.capabilities.connects) warnOfWeaker(driver, durability);
   }
 
   get isClosed(): boolean {
@@ -101,9 +101,8 @@ export class StoreAccess {
     }
   }
 
-  /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
+  /** Connects the driver once. A failure is met again by the next caller. */
   async connect(place: CallPlace): Promise<void> {
-    if (this.driver.connect === undefined) return;
     try {
       await this.#contact.get();
     } catch (error) {
@@ -140,7 +139,8 @@ export class StoreAccess {
 
   async #makeContact(): Promise<void> {
     const policy = policyFor(this.#retry, this.#wasReached);
-    await retrying(this.driver, policy, async (driver) => driver.connect?.(), this.#closing.signal);
+    await retrying(this.driver, policy, (driver) => driver.connect(), this.#closing.signal);
+    if (!this.driver.capabilities.connects) return;
     this.#wasReached = true;
     warnOfWeaker(this.driver, this.#wanted);
   }

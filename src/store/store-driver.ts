@@ -139,6 +139,8 @@ export interface StoreDriverCapabilities {
   readonly vectorSearch: "exact" | "index" | "none";
   /** How many vectors an exact search compares at most; above it is refused with `TOO_LARGE`. */
   readonly maxExactVectors: number;
+  /** Whether `connect` reaches the storage; until it returned, the others are the least that is sure. @default false */
+  readonly connects?: boolean;
   /** Whether `searchText` works where it is there. @default true */
   readonly textSearch?: boolean;
   /** Of a layer that seals: whether vectors lie in plain below it. Without it nothing is sealed here. */
@@ -152,7 +154,7 @@ export const MOST_CHANGES = 500;
 export const WRITES_REMEMBERED_MS = 600_000;
 
 export interface StoreDriver extends Driver {
-  /** True of this instance. Fixed once constructed; with `connect`, once that returned, and until then the least that is sure. */
+  /** True of this instance. Fixed once constructed, or with `connects` once `connect` returned. */
   readonly capabilities: StoreDriverCapabilities;
 
   /**

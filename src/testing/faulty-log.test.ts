@@ -192,10 +192,8 @@ describe("FaultyLog itself", () => {
   });
 
   test("offers what its driver offers and nothing else", () => {
-    const search = async () => ({ hits: [], order: "best" as const });
-    const [plain, indexed] = [new MemoryLog(), Object.assign(new MemoryLog(), { search })];
-    expect(new FaultyLog(plain).search).toBeUndefined();
-    expect(new FaultyLog(indexed).search).toBeDefined();
+    const plain = new MemoryLog();
+    expect(new FaultyLog(plain).capabilities).toBe(plain.capabilities);
     expect(new FaultyLog(plain).classify(new InjectedFault({ number: 1, method: "tail" }, { when: "before" }))).toBe(
       "UNAVAILABLE",
     );

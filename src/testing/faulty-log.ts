@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LogCapabilities, ThreadLog } from "../checkpoint/log/thread-log.ts";
+import { LogLayer } from "../checkpoint/log/log-layer.ts";
+import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import type { ErrorCode } from "../errors.ts";
 
 /** One call of a driver. */
@@ -51,83 +52,57 @@ type Method =
   | "list"
   | "remove"
   | "copy"
-  | "listThreads";
+  | "listThreads"
+  | "search"
+  | "catchUp"
+  | "queryMetadata"
+  | "now";
 
 /**
  * Any driver, with failures: for proofs of the form "fail the n-th call, for
  * n = 1, 2, 3 … until the scenario passes untouched". It counts every call, so
  * it also shows what an operation costs in round trips.
  */
-export class FaultyLog implements ThreadLog {
-  readonly name: string;
+export class FaultyLog extends LogLayer {
   /** The methods that were called, in order. */
   readonly calls: string[] = [];
-  readonly append: ThreadLog["append"];
-  readonly readTail: ThreadLog["readTail"];
-  readonly readCheckpoint: ThreadLog["readCheckpoint"];
-  readonly readRecords: ThreadLog["readRecords"];
-  readonly entry: ThreadLog["entry"];
-  readonly tail: ThreadLog["tail"];
-  readonly list: ThreadLog["list"];
-  readonly remove: ThreadLog["remove"];
-  readonly copy: ThreadLog["copy"];
-  readonly listThreads: ThreadLog["listThreads"];
-  readonly search?: NonNullable<ThreadLog["search"]>;
-  readonly catchUp?: NonNullable<ThreadLog["catchUp"]>;
-  readonly queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
-  readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
-  readonly now?: NonNullable<ThreadLog["now"]>;
-  readonly connect?: NonNullable<ThreadLog["connect"]>;
-  readonly declined?: NonNullable<ThreadLog["declined"]>;
-  readonly #log: ThreadLog;
+  override readonly append: ThreadLog["append"] = this.#through("append");
+  override readonly readTail: ThreadLog["readTail"] = this.#through("readTail");
+  override readonly readCheckpoint: ThreadLog["readCheckpoint"] = this.#through("readCheckpoint");
+  override readonly readRecords: ThreadLog["readRecords"] = this.#through("readRecords");
+  override readonly entry: ThreadLog["entry"] = this.#through("entry");
+  override readonly tail: ThreadLog["tail"] = this.#through("tail");
+  override readonly list: ThreadLog["list"] = this.#through("list");
+  override readonly remove: ThreadLog["remove"] = this.#through("remove");
+  override readonly copy: ThreadLog["copy"] = this.#through("copy");
+  override readonly listThreads: ThreadLog["listThreads"] = this.#through("listThreads");
+  override readonly search: ThreadLog["search"] = this.#through("search");
+  override readonly catchUp: ThreadLog["catchUp"] = this.#through("catchUp");
+  override readonly queryMetadata: ThreadLog["queryMetadata"] = this.#through("queryMetadata");
+  override readonly now: ThreadLog["now"] = this.#through("now");
   readonly #options: FaultyLogOptions;
 
   constructor(log: ThreadLog, options: FaultyLogOptions = {}) {
-    this.#log = log;
+    super(log);
     this.#options = options;
-    this.name = log.name;
-    this.append = this.#through("append");
-    this.readTail = this.#through("readTail");
-    this.readCheckpoint = this.#through("readCheckpoint");
-    this.readRecords = this.#through("readRecords");
-    this.entry = this.#through("entry");
-    this.tail = this.#through("tail");
-    this.list = this.#through("list");
-    this.remove = this.#through("remove");
-    this.copy = this.#through("copy");
-    this.listThreads = this.#through("listThreads");
-    // What the driver lacks is lacking here too: the class above chooses its way by that.
-    const { search, catchUp, queryMetadata, subscribe, now, connect, declined } = log;
-    if (search) this.search = (...args) => this.#meet("search", () => search.apply(log, args));
-    if (catchUp) this.catchUp = (...args) => this.#meet("catchUp", () => catchUp.apply(log, args));
-    if (queryMetadata)
-      this.queryMetadata = (...args) => this.#meet("queryMetadata", () => queryMetadata.apply(log, args));
-    if (subscribe) this.subscribe = (...args) => subscribe.apply(log, args);
-    if (now) this.now = () => this.#meet("now", () => now.apply(log));
-    if (connect) this.connect = () => connect.apply(log);
-    // A fault of ours says nothing of what the storage did.
-    if (declined) this.declined = (error) => !(error instanceof InjectedFault) && declined.call(log, error);
   }
 
-  get capabilities(): LogCapabilities {
-    return this.#log.capabilities;
+  override classify(error: unknown): ErrorCode | undefined {
+    return error instanceof InjectedFault ? error.code : super.classify(error);
   }
 
-  classify(error: unknown): ErrorCode | undefined {
-    return error instanceof InjectedFault ? error.code : this.#log.classify(error);
-  }
-
-  close(): Promise<void> {
-    return this.#log.close();
+  /** A fault of ours says nothing of what the storage did. */
+  override declined(error: unknown): boolean {
+    return !(error instanceof InjectedFault) && super.declined(error);
   }
 
   #through<Name extends Method>(method: Name): ThreadLog[Name] {
     const call = (...args: unknown[]): Promise<unknown> =>
-      this.#meet(method, () => (this.#log[method] as (...args: unknown[]) => Promise<unknown>)(...args));
+      this.#meet(method, () => (this.below[method] as (...args: unknown[]) => Promise<unknown>)(...args));
     return call as ThreadLog[Name];
   }
 
-  async #meet<T>(method: string, work: () => Promise<T>): Promise<T> {
+  async #meet<T>(method: Method, work: () => Promise<T>): Promise<T> {
     this.calls.push(method);
     const call = { number: this.calls.length, method };
     const { faultAt, latencyMs = 0 } = this.#options;

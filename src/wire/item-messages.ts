@@ -148,7 +148,7 @@ const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicate
 const VECTOR_SEARCHES = ["exact", "index", "none"] as const;
 
 /** What the store behind a service can do, as its clients need to know it. Whether it seals is the service's own matter. */
-export interface RemoteStoreCapabilities extends Required<Omit<StoreDriverCapabilities, "sealing">> {
+export interface RemoteStoreCapabilities extends Required<Omit<StoreDriverCapabilities, "sealing" | "connects">> {
   /** The largest request: what a batch has to fit into. */
   readonly maxBodyBytes: number;
 }

@@ -244,27 +244,22 @@ const ORDERS: readonly SearchOrder[] = ["best", "newest"];
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 const SEARCHES = ["none", "deferred", "with words"] as const;
 
-/** The capabilities of the storage behind a service, as its clients need to know them. */
-export interface RemoteCapabilities {
-  readonly log: LogCapabilities;
-  /** "deferred": the index is made from stored bodies. "with words": every append brings the words to index. */
-  readonly search: (typeof SEARCHES)[number];
-  readonly metadataQuery: boolean;
-}
-
-/** JSON has no Infinity, so an unlimited chain length is left out. How many calls travel together is between service and storage. */
-export const capabilitiesJson = ({ log, search, metadataQuery }: RemoteCapabilities): object => ({
+/**
+ * JSON has no Infinity, so an unlimited chain length is left out. How many calls travel together is between service and
+ * storage; contact, notices and a clock are the service's own.
+ */
+export const capabilitiesJson = ({ connects, subscribe, clock, callsTogether, ...log }: LogCapabilities): object => ({
   ...log,
-  callsTogether: undefined,
   maxChainRecords: Number.isFinite(log.maxChainRecords) ? log.maxChainRecords : undefined,
-  search,
-  metadataQuery,
+  search: log.search ?? "none",
+  metadataQuery: log.metadataQuery === true,
 });
 
-export function readCapabilities(fields: Fields): RemoteCapabilities {
+export function readCapabilities(fields: Fields): LogCapabilities {
   const maxThreadIdBytes = fields.optionalCount("maxThreadIdBytes");
   const ranksUpTo = fields.optionalCount("ranksUpTo");
-  const log: LogCapabilities = {
+  const search = fields.oneOf("search", SEARCHES);
+  return {
     durability: fields.oneOf("durability", DURABILITIES),
     conditionalAppend: fields.flag("conditionalAppend"),
     listThreads: fields.flag("listThreads"),
@@ -273,8 +268,9 @@ export function readCapabilities(fields: Fields): RemoteCapabilities {
     maxChainRecords: fields.optionalCount("maxChainRecords") ?? Number.POSITIVE_INFINITY,
     ...(maxThreadIdBytes !== undefined && { maxThreadIdBytes }),
     ...(ranksUpTo !== undefined && { ranksUpTo }),
+    search: search === "none" ? undefined : search,
+    metadataQuery: fields.flag("metadataQuery"),
   };
-  return { log, search: fields.oneOf("search", SEARCHES), metadataQuery: fields.flag("metadataQuery") };
 }
 
 export const REMOVE_OUTCOMES = ["removed", "absent", "moved"] as const;

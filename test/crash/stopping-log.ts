@@ -1,3 +1,4 @@
+import { LogLayer } from "../../src/checkpoint/log/log-layer.ts";
 import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import type { AwaitPoint } from "./fuse.ts";
 
@@ -16,20 +17,9 @@ export function stoppingLog(
     await point(`after ${name}`);
     return answer;
   };
-  return {
-    name: log.name,
-    capabilities: log.capabilities,
-    append: (threadId, request) => around("append", () => log.append(threadId, request), writing),
-    readTail: (threadId, options) => around("load", () => log.readTail(threadId, options)),
-    readCheckpoint: (threadId, name) => log.readCheckpoint(threadId, name),
-    readRecords: (threadId, options) => log.readRecords(threadId, options),
-    entry: (threadId, name) => log.entry(threadId, name),
-    tail: (threadId) => around("tail", () => log.tail(threadId)),
-    list: (threadId, options) => log.list(threadId, options),
-    remove: (threadId, ifTail) => log.remove(threadId, ifTail),
-    copy: (source, target, generation) => log.copy(source, target, generation),
-    listThreads: (options) => log.listThreads(options),
-    classify: (error) => log.classify(error),
-    close: () => log.close(),
-  };
+  return new (class extends LogLayer {
+    override append: ThreadLog["append"] = (...given) => around("append", () => log.append(...given), writing);
+    override readTail: ThreadLog["readTail"] = (...given) => around("load", () => log.readTail(...given));
+    override tail: ThreadLog["tail"] = (threadId) => around("tail", () => log.tail(threadId));
+  })(log);
 }

@@ -103,7 +103,7 @@ describe("watches", () => {
       reach = resolve;
     });
     class SlowToReach extends MemoryLog {
-      connect = (): Promise<void> => contact;
+      override connect = (): Promise<void> => contact;
     }
     await using there = await served(new SlowToReach(), { maxWatches: 1 });
     const authorization = `Bearer ${there.token}`;

@@ -116,7 +116,7 @@ await describeWithService("redis", (url) => {
       const prefix = freshPrefix();
       const open = async () => {
         const log = indexed.over(new RedisLog(redisLogOptions({ client, prefix, ...PATIENT })));
-        await log.connect?.();
+        await log.connect();
         return log;
       };
       return { subject: await open(), reopen: open, cleanup: () => clearPrefix(client, prefix) };

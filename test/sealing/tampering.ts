@@ -51,7 +51,7 @@ export function testTampering(
     const sealing = new Sealing({ keyring, tenant: (threadId) => threadId.split("/")[0] ?? "" });
     const chains = await sealedThreads(sealing);
     const { log, dispose } = await open();
-    await log.connect?.();
+    await log.connect();
     let attempts = 0;
     /** The sealed threads, as they lie in the storage once somebody has changed records in it. */
     const tampered = async (alter: Alter): Promise<Checkpointer> => {

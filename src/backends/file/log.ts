@@ -1,16 +1,17 @@
 import { assertAppend } from "../../checkpoint/log/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  LogRecord,
-  ThreadLog,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type LogRecord,
+  type ThreadLog,
 } from "../../checkpoint/log/thread-log.ts";
 import type { Access } from "../../driver/access.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
@@ -48,11 +49,9 @@ const CAPABILITIES: LogCapabilities = {
 };
 
 /** Threads as directories of readable files, shared by any number of processes. How: see `layout.ts`. */
-export class FileLog implements ThreadLog {
+export class FileLog extends BaseThreadLog implements ThreadLog {
   readonly name: string = "file";
-  readonly capabilities: LogCapabilities = CAPABILITIES;
-  /** Present only with read access: a writer creates the directory when needed, a reader reports that it is missing. */
-  readonly connect?: () => Promise<void>;
+  readonly capabilities: LogCapabilities;
   readonly #root: RootDirectory;
   readonly #writer: ThreadWriter;
   readonly #walk: ThreadWalk;
@@ -60,10 +59,16 @@ export class FileLog implements ThreadLog {
   #isClosed = false;
 
   constructor({ directory, foldEvery = FOLD_EVERY, access = "write" }: FileLogOptions) {
+    super();
     this.#root = new RootDirectory(directory, access);
-    if (access === "read") this.connect = () => this.#open();
+    this.capabilities = { ...CAPABILITIES, connects: access === "read" };
     this.#writer = new ThreadWriter(this.#root, foldEvery);
     this.#walk = new ThreadWalk(this.#root);
+  }
+
+  /** A writer creates the directory when needed; a reader reports that it is missing. */
+  override async connect(): Promise<void> {
+    if (this.capabilities.connects) await this.#open();
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -124,7 +129,7 @@ export class FileLog implements ThreadLog {
     return copyThread(this.#root, source, { threadId: target, generation });
   }
 
-  async listThreads(options: {
+  override async listThreads(options: {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
@@ -138,7 +143,7 @@ export class FileLog implements ThreadLog {
   }
 
   /** Files with replaced content were already removed when it was replaced. */
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     return { done: ["files that held it were removed"], remains: ["free blocks of the disk, unless it is encrypted"] };
   }
 

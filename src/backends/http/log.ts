@@ -1,17 +1,19 @@
 import { setMaxListeners } from "node:events";
 import { assertAppend } from "../../checkpoint/log/append-rules.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  SearchRange,
-  ThreadLog,
-  ThreadTail,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type FoundRecords,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type SearchRange,
+  type ThreadLog,
+  type ThreadTail,
 } from "../../checkpoint/log/thread-log.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
@@ -34,8 +36,12 @@ import { classify } from "./classify.ts";
 import { ask, type Connection, fieldsOf, type Question, type ServiceAnswer } from "./requests.ts";
 import { watchRemote } from "./watching.ts";
 
+/** What the service adds to its storage. It keeps a deferred index up to date itself. */
+const OF_THE_SERVICE = { connects: true, subscribe: true, clock: true };
+
 /** The least that any service has, before it was asked. */
 const CAPABILITIES: LogCapabilities = {
+  ...OF_THE_SERVICE,
   durability: "memory",
   conditionalAppend: false,
   listThreads: false,
@@ -45,19 +51,15 @@ const CAPABILITIES: LogCapabilities = {
 };
 
 /** The log of a service: every operation is one request. It offers what the service's storage offers. */
-export class HttpLog implements ThreadLog {
+export class HttpLog extends BaseThreadLog implements ThreadLog {
   readonly name: string = "http";
   readonly secrets: readonly string[];
-  /** Present if the service's storage has an index; the service keeps that up to date itself. */
-  search?: NonNullable<ThreadLog["search"]>;
-  /** Does nothing here. Its presence says that the index is made from stored bodies, so that no append carries words. */
-  catchUp?: NonNullable<ThreadLog["catchUp"]>;
-  queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
   readonly #connection: Connection;
   readonly #closing = new AbortController();
   #capabilities: LogCapabilities = CAPABILITIES;
 
   constructor(connection: Connection) {
+    super();
     this.#connection = connection;
     this.secrets = connection.token === undefined ? [] : [connection.token];
     // Every request in progress listens to it, and there may be any number of them.
@@ -68,12 +70,9 @@ export class HttpLog implements ThreadLog {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
-    const { log, search, metadataQuery } = readCapabilities(fieldsOf(await this.#ask("capabilities")));
-    if (search !== "none") this.search = (words, options) => this.#search(words, options);
-    if (search === "deferred") this.catchUp = async () => undefined;
-    if (metadataQuery) this.queryMetadata = (key, value, options) => this.#queryMetadata(key, value, options);
-    this.#capabilities = log;
+  override async connect(): Promise<void> {
+    const remote = readCapabilities(fieldsOf(await this.#ask("capabilities")));
+    this.#capabilities = { ...remote, ...OF_THE_SERVICE };
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -126,7 +125,11 @@ export class HttpLog implements ThreadLog {
     return fieldsOf(answer).oneOf("outcome", COPY_OUTCOMES);
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
+  override async listThreads(options: {
+    prefix: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<LogPage<ListedThread>> {
     const { prefix, cursor, limit } = options;
     // No id begins with half a surrogate pair, and a URL cannot hold one.
     if (!prefix.isWellFormed()) return { items: [], cursor: undefined };
@@ -134,19 +137,19 @@ export class HttpLog implements ThreadLog {
     return readPage(fieldsOf(await this.#ask("listThreads", { query })));
   }
 
-  subscribe(threadId: string, onChange: () => void): () => void {
+  override subscribe(threadId: string, onChange: () => void): () => void {
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
     void watchRemote(this.#connection, threadId, onChange, signal);
     return () => stop.abort();
   }
 
-  async now(): Promise<number> {
+  override async now(): Promise<number> {
     return fieldsOf(await this.#ask("now")).number("now");
   }
 
   /** The protocol has no such call: scrubbing the service's storage is up to its operator. */
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     const where = "traces in the files of the storage behind the service";
     return {
       done: [],
@@ -162,14 +165,11 @@ export class HttpLog implements ThreadLog {
     this.#closing.abort();
   }
 
-  async #search(
-    words: readonly string[],
-    { limit, prefix, after }: SearchRange,
-  ): ReturnType<NonNullable<ThreadLog["search"]>> {
+  override async search(words: readonly string[], { limit, prefix, after }: SearchRange): Promise<FoundRecords> {
     return readFound(fieldsOf(await this.#ask("search", { body: { words, limit, prefix, after } })));
   }
 
-  async #queryMetadata(
+  override async queryMetadata(
     key: string,
     valueJson: string,
     { cursor, limit, prefix }: { cursor?: string; limit: number; prefix?: string },

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { BaseDriver } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { FullStoreDriver } from "../../store/store-driver.ts";
 import {
@@ -31,6 +32,7 @@ import { ask, type Connection, fieldsOf } from "./requests.ts";
 /** The least that any service has, before it was asked. */
 const CAPABILITIES: StoreDriverCapabilities = {
   durability: "memory",
+  connects: true,
   transactions: false,
   ttl: false,
   maxItemBytes: 64 * 1024,
@@ -43,7 +45,7 @@ const CAPABILITIES: StoreDriverCapabilities = {
  * The items of a service: every operation is one request, or a few if the answer
  * would be large. It offers what the service's store offers.
  */
-export class HttpStoreDriver implements FullStoreDriver {
+export class HttpStoreDriver extends BaseDriver implements FullStoreDriver {
   readonly name: string = "http";
   readonly secrets: readonly string[];
   readonly #connection: Connection;
@@ -52,6 +54,7 @@ export class HttpStoreDriver implements FullStoreDriver {
   #maxBodyBytes = Number.POSITIVE_INFINITY;
 
   constructor(connection: Connection) {
+    super();
     this.#connection = connection;
     this.secrets = connection.token === undefined ? [] : [connection.token];
     // Every request in progress listens to it, and there may be any number of them.
@@ -62,10 +65,10 @@ export class HttpStoreDriver implements FullStoreDriver {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     const { maxBodyBytes, ...capabilities } = readStoreCapabilities(await this.#ask("itemCapabilities"));
     this.#maxBodyBytes = maxBodyBytes;
-    this.#capabilities = capabilities;
+    this.#capabilities = { ...capabilities, connects: true };
   }
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {

@@ -1,17 +1,18 @@
 import { assertAppend, carries, isExpected, recordsIn, replacedNothing } from "../../checkpoint/log/append-rules.ts";
 import { firstUnknown, newestWithin } from "../../checkpoint/log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  KnownPlace,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  LogRecord,
-  ThreadEntry,
-  ThreadLog,
-  ThreadTail,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type KnownPlace,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type LogRecord,
+  type ThreadEntry,
+  type ThreadLog,
+  type ThreadTail,
 } from "../../checkpoint/log/thread-log.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
@@ -30,13 +31,14 @@ const CAPABILITIES: LogCapabilities = {
   ttl: true,
   maxRecordBytes: 64 * 1024 * 1024,
   maxChainRecords: Number.POSITIVE_INFINITY,
+  subscribe: true,
 };
 
 /**
  * Threads in a Map. The reference driver: every duty of the contract in its simplest
  * form. Each method does all its work synchronously, which makes it atomic.
  */
-export class MemoryLog implements ThreadLog {
+export class MemoryLog extends BaseThreadLog implements ThreadLog {
   readonly name: string = "memory";
   readonly capabilities: LogCapabilities = CAPABILITIES;
   readonly #threads = new Map<string, Thread>();
@@ -45,6 +47,7 @@ export class MemoryLog implements ThreadLog {
   #closed = false;
 
   constructor(options: { readonly now?: () => number } = {}) {
+    super();
     this.#now = options.now ?? Date.now;
   }
 
@@ -131,7 +134,11 @@ export class MemoryLog implements ThreadLog {
     return "copied";
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  override async listThreads(options: {
+    prefix: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<LogPage<ThreadEntry>> {
     this.#assertOpen();
     const { prefix, cursor = "", limit } = options;
     const ids = [...this.#threads.keys()].filter((id) => id > cursor && id.startsWith(prefix)).sort();
@@ -145,7 +152,7 @@ export class MemoryLog implements ThreadLog {
     return { items, cursor: undefined };
   }
 
-  subscribe(threadId: string, onChange: () => void): () => void {
+  override subscribe(threadId: string, onChange: () => void): () => void {
     const listeners = this.#listeners.get(threadId) ?? new Set();
     this.#listeners.set(threadId, listeners.add(onChange));
     return () => {
@@ -158,7 +165,7 @@ export class MemoryLog implements ThreadLog {
     return undefined;
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     return { done: ["it is in memory only"], remains: [] };
   }
 

@@ -1,4 +1,4 @@
-import type { ScrubReport } from "../../driver/driver.ts";
+import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/values/codec.ts";
 import { countWords, type WordCounts } from "../../store/bm25.ts";
@@ -53,7 +53,7 @@ const CAPABILITIES: StoreDriverCapabilities = {
  * form. Each method does all its work synchronously, which makes it atomic. Values
  * are stored as text, so callers share no objects with the store.
  */
-export class MemoryStoreDriver implements StoreDriver {
+export class MemoryStoreDriver extends BaseDriver implements StoreDriver {
   readonly name: string = "memory";
   readonly capabilities: StoreDriverCapabilities = CAPABILITIES;
   readonly #entries = new Map<string, Slot>();
@@ -65,6 +65,7 @@ export class MemoryStoreDriver implements StoreDriver {
   #closed = false;
 
   constructor(options: { readonly now?: () => number } = {}) {
+    super();
     this.#now = options.now ?? Date.now;
   }
 
@@ -167,7 +168,7 @@ export class MemoryStoreDriver implements StoreDriver {
     return undefined;
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     return { done: ["it is in memory only"], remains: [] };
   }
 

@@ -1,18 +1,19 @@
 import { assertNoPlace } from "../../checkpoint/find/search-place.ts";
 import { assertAppend } from "../../checkpoint/log/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  FoundRecords,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  SearchRange,
-  ThreadLog,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type FoundRecords,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type SearchRange,
+  type ThreadLog,
 } from "../../checkpoint/log/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
@@ -54,10 +55,13 @@ const CAPABILITIES: LogCapabilities = {
   // One request holds two records, and as text they may be twice as long; a server accepts 100 MB.
   maxRecordBytes: 16 * 1024 * 1024,
   maxChainRecords: 128,
+  connects: true,
+  search: "with words",
+  metadataQuery: true,
 };
 
 /** Threads in OpenSearch. layout.ts explains how they are stored, and why that is safe. */
-export class OpenSearchLog implements ThreadLog {
+export class OpenSearchLog extends BaseThreadLog implements ThreadLog {
   readonly name: string = "opensearch";
   readonly secrets: readonly string[];
   readonly #options: OpenSearchLogOptions;
@@ -67,6 +71,7 @@ export class OpenSearchLog implements ThreadLog {
   readonly #requests: Lease<Requests>;
 
   constructor(options: OpenSearchLogOptions) {
+    super();
     this.#options = options;
     this.#requests = options.connection.lease((client) => this.#prepare(client));
     this.secrets = options.connection.secrets;
@@ -76,7 +81,7 @@ export class OpenSearchLog implements ThreadLog {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     await this.#open();
   }
 
@@ -164,11 +169,15 @@ export class OpenSearchLog implements ThreadLog {
     return copyThread(await this.#open(), this.#name(source), this.#name(target), generation);
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
+  override async listThreads(options: {
+    prefix: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<LogPage<ListedThread>> {
     return findThreads(await this.#open(), { namespace: this.#options.namespace, ...options, cursor: options.cursor });
   }
 
-  async queryMetadata(
+  override async queryMetadata(
     key: string,
     valueJson: string,
     { cursor, limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
@@ -182,12 +191,12 @@ export class OpenSearchLog implements ThreadLog {
     });
   }
 
-  async search(words: readonly string[], { limit, prefix = "", after }: SearchRange): Promise<FoundRecords> {
+  override async search(words: readonly string[], { limit, prefix = "", after }: SearchRange): Promise<FoundRecords> {
     assertNoPlace(after);
     return searchRecords(await this.#open(), words, { namespace: this.#options.namespace, limit, prefix });
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     const requests = await this.#open();
     try {
       await requests.expunge();

@@ -1,19 +1,21 @@
 import { assertAppend, replacedNothing } from "../../checkpoint/log/append-rules.ts";
 import { MOST_BYTES_READ } from "../../checkpoint/log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  ThreadLog,
-  ThreadTail,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type FoundRecords,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type ThreadLog,
+  type ThreadTail,
 } from "../../checkpoint/log/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
-import type { ScrubReport } from "../../driver/driver.ts";
+import { type ScrubReport, unsupported } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { NOTHING_TO_REPLACE } from "./append-block.ts";
@@ -32,7 +34,7 @@ import { type Row, text as textIn, toEntry, toRecord } from "./rows.ts";
 import { remainsWith } from "./scrubbing.ts";
 import { type Reading, type Statements, statements } from "./statements.ts";
 import { createTextIndex, hasTextIndex } from "./text-index.ts";
-import { type SearchAccess, searchThroughIndex } from "./text-search.ts";
+import { type SearchAccess, searchThroughIndex, type TextSearch } from "./text-search.ts";
 
 export interface OracleLogOptions {
   readonly connection: OracleConnection;
@@ -53,33 +55,36 @@ const CAPABILITIES: LogCapabilities = {
   ttl: true,
   maxRecordBytes: 64 * 1024 * 1024,
   maxChainRecords: Number.POSITIVE_INFINITY,
+  connects: true,
+  metadataQuery: true,
+  clock: true,
 };
 
 /** Threads in Oracle Database. Each method is one block or one query, so it is atomic by itself. */
-export class OracleLog implements ThreadLog {
+export class OracleLog extends BaseThreadLog implements ThreadLog {
   readonly name: string = "oracle";
   capabilities: LogCapabilities = CAPABILITIES;
-  /** Both are present after contact with a schema that has a text index. Otherwise threads are scanned. */
-  search?: NonNullable<ThreadLog["search"]>;
-  catchUp?: NonNullable<ThreadLog["catchUp"]>;
   readonly #connection: OracleConnection;
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #handle: Lease<OracleHandle>;
   readonly #longThreads = new LongThreads();
+  /** After contact with a schema that has a text index. */
+  #text: TextSearch | undefined;
   #version: VersionWatch | undefined;
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
   constructor({ connection, names, textIndex }: OracleLogOptions) {
+    super();
     this.#connection = connection;
     this.#names = names;
     this.#sql = statements(this.#names);
     this.#handle = connection.lease(async (handle) => {
       this.#version = await handle.prepare(logDeployment(names));
       if (textIndex && connection.access !== "read") await createTextIndex(handle, names);
-      if (await hasTextIndex(handle, names)) this.#offerSearch();
+      if (await hasTextIndex(handle, names)) this.#searchByText();
       return handle;
     });
   }
@@ -88,7 +93,7 @@ export class OracleLog implements ThreadLog {
     return this.#connection.secrets;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     await this.#open();
   }
 
@@ -204,11 +209,11 @@ export class OracleLog implements ThreadLog {
     }
   }
 
-  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
+  override listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     return listThreads(this.#readEntries, this.#sql, options);
   }
 
-  queryMetadata(
+  override queryMetadata(
     key: string,
     valueJson: string,
     options: { cursor?: string; limit: number; prefix?: string },
@@ -216,29 +221,30 @@ export class OracleLog implements ThreadLog {
     return queryMetadata(this.#readEntries, this.#sql, key, valueJson, options);
   }
 
-  /** The capabilities become a new object, so that everything that was derived from the old one is derived again. */
-  #offerSearch(): void {
-    const ask: SearchAccess["ask"] = (...given) => this.#ask(...given);
-    const access = { ask, readEntries: this.#readEntries, readBodies: this.#readBodies };
-    Object.assign(this, searchThroughIndex(this.#names, access));
-    this.capabilities = { ...CAPABILITIES };
+  override async search(...given: Parameters<ThreadLog["search"]>): Promise<FoundRecords> {
+    if (this.#text === undefined) throw unsupported("search");
+    return this.#text.search(...given);
   }
 
-  async now(): Promise<number> {
+  override async catchUp(...given: Parameters<ThreadLog["catchUp"]>): Promise<void> {
+    await this.#text?.catchUp(...given);
+  }
+
+  override async now(): Promise<number> {
     const { rows } = await this.#ask(this.#sql.now);
     return Date.parse(textIn(rows[0] ?? {}, "CLOCK") ?? "");
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     await this.#open();
-    return { done: [], remains: remainsWith(this.search !== undefined) };
+    return { done: [], remains: remainsWith(this.#text !== undefined) };
   }
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
   }
 
-  declined(error: unknown): boolean {
+  override declined(error: unknown): boolean {
     return isDeclined(error);
   }
 
@@ -280,6 +286,13 @@ export class OracleLog implements ThreadLog {
   };
 
   readonly #readEntries: ReadEntries = (reading, binds) => this.#read(reading, binds);
+
+  #searchByText(): void {
+    const ask: SearchAccess["ask"] = (...given) => this.#ask(...given);
+    const access = { ask, readEntries: this.#readEntries, readBodies: this.#readBodies };
+    this.#text = searchThroughIndex(this.#names, access);
+    this.capabilities = { ...CAPABILITIES, search: "deferred" };
+  }
 
   async #ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer> {
     const handle = await this.#open();

@@ -1,5 +1,5 @@
 import type { Lease } from "../../driver/connection.ts";
-import type { ScrubReport } from "../../driver/driver.ts";
+import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/values/codec.ts";
@@ -47,6 +47,7 @@ const EXACT_UP_TO = 10_000;
 
 const CAPABILITIES: StoreDriverCapabilities = {
   durability: "fsync",
+  connects: true,
   transactions: true,
   ttl: true,
   maxItemBytes: 64 * 1024 * 1024,
@@ -56,7 +57,7 @@ const CAPABILITIES: StoreDriverCapabilities = {
 };
 
 /** Items in Oracle Database. A write is one block; SQL narrows filters down, and this process decides. */
-export class OracleStoreDriver implements FullStoreDriver {
+export class OracleStoreDriver extends BaseDriver implements FullStoreDriver {
   readonly name: string = "oracle";
   readonly #options: OracleStoreDriverOptions;
   readonly #tables: StoreTables;
@@ -66,6 +67,7 @@ export class OracleStoreDriver implements FullStoreDriver {
   #hasVectors = false;
 
   constructor(options: OracleStoreDriverOptions) {
+    super();
     this.#options = options;
     this.#tables = options.tables;
     this.#handle = options.connection.lease((handle) => this.#prepare(handle));
@@ -79,7 +81,7 @@ export class OracleStoreDriver implements FullStoreDriver {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     await this.#handle.get();
   }
 
@@ -175,7 +177,7 @@ export class OracleStoreDriver implements FullStoreDriver {
     return classify(error);
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     return { done: [], remains: REMAINS };
   }
 

@@ -10,11 +10,10 @@ export interface SearchAccess extends Pick<Indexing, "ask"> {
   readonly readBodies: ReadEntries;
 }
 
+export type TextSearch = Pick<ThreadLog, "search" | "catchUp">;
+
 /** The methods of a log whose schema has a text index. */
-export function searchThroughIndex(
-  names: TableNames,
-  { ask, readEntries, readBodies }: SearchAccess,
-): Required<Pick<ThreadLog, "search" | "catchUp">> {
+export function searchThroughIndex(names: TableNames, { ask, readEntries, readBodies }: SearchAccess): TextSearch {
   const sql = wordsStatements(names);
   return {
     search: (words, options) => search(readEntries, sql, words, options),

@@ -1,23 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { assertAppend } from "../../checkpoint/log/append-rules.ts";
 import { MOST_BYTES_READ } from "../../checkpoint/log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  FoundRecords,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  LogRecord,
-  SearchRange,
-  ThreadLog,
-  ThreadTail,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type FoundRecords,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type LogRecord,
+  type SearchRange,
+  type ThreadLog,
+  type ThreadTail,
 } from "../../checkpoint/log/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
-import type { ScrubReport } from "../../driver/driver.ts";
+import { type ScrubReport, unsupported } from "../../driver/driver.ts";
 import { Groups } from "../../driver/groups.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
@@ -69,17 +70,19 @@ const CAPABILITIES: LogCapabilities = {
   maxRecordBytes: 64 * 1024 * 1024,
   maxChainRecords: Number.POSITIVE_INFINITY,
   callsTogether: 128,
+  connects: true,
+  search: "deferred",
+  metadataQuery: true,
+  clock: true,
 };
 
 /**
  * Threads in PostgreSQL. Every method is one statement, so each is atomic by itself
  * and needs no session. It works behind any pooler.
  */
-export class PostgresLog implements ThreadLog {
+export class PostgresLog extends BaseThreadLog implements ThreadLog {
   readonly name: string = "postgres";
   readonly secrets: readonly string[];
-  /** Absent with read access, because a watcher registers in a table, so that saves notify. Then `watch` polls. */
-  readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
@@ -99,13 +102,15 @@ export class PostgresLog implements ThreadLog {
   #sweeping: Promise<unknown> = Promise.resolve();
 
   constructor({ connection, schema, tablePrefix, searchRanksUpTo }: PostgresLogOptions) {
+    super();
     this.#ranksUpTo = searchRanksUpTo;
-    this.#capabilities = { ...CAPABILITIES, ranksUpTo: searchRanksUpTo };
+    // A watcher registers in a table, so that saves notify; one that may not write polls.
+    const subscribe = connection.settings.access === "write";
+    this.#capabilities = { ...CAPABILITIES, ranksUpTo: searchRanksUpTo, subscribe };
     this.#handle = connection.lease((handle) => this.#prepare(handle));
     this.#names = tableNames(schema, tablePrefix);
     this.#sql = statements(this.#names);
     this.secrets = connection.secrets;
-    if (connection.settings.access === "write") this.subscribe = (...given) => this.#subscribe(...given);
     const watcher = randomBytes(12).toString("hex");
     this.#listener = new ChangeListener({
       channel: this.#names.channel,
@@ -119,7 +124,7 @@ export class PostgresLog implements ThreadLog {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     await this.#open();
   }
 
@@ -227,11 +232,11 @@ export class PostgresLog implements ThreadLog {
     }
   }
 
-  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
+  override listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
     return listThreads(this.#run, options);
   }
 
-  queryMetadata(
+  override queryMetadata(
     key: string,
     valueJson: string,
     options: { cursor?: string; limit: number; prefix?: string },
@@ -239,20 +244,21 @@ export class PostgresLog implements ThreadLog {
     return queryMetadata(this.#run, key, valueJson, options);
   }
 
-  search(words: readonly string[], options: SearchRange): Promise<FoundRecords> {
+  override search(words: readonly string[], options: SearchRange): Promise<FoundRecords> {
     return search(this.#run, words, options, this.#ranksUpTo);
   }
 
-  async catchUp(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
+  override async catchUp(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
     await catchUp((statement, ...values) => this.#askText(this.#sql[statement], values, { signal }), wordsOf);
   }
 
-  #subscribe(threadId: string, onChange: () => void): () => void {
+  override subscribe(threadId: string, onChange: () => void): () => void {
+    if (!this.#capabilities.subscribe) throw unsupported("subscribe");
     this.#assertOpen();
     return this.#listener.subscribe(threadId, onChange);
   }
 
-  async now(): Promise<number> {
+  override async now(): Promise<number> {
     const [row] = await this.#askText("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now", []);
     return Math.floor(Number(row?.["now"]));
   }
@@ -261,11 +267,11 @@ export class PostgresLog implements ThreadLog {
     return classify(error);
   }
 
-  declined(error: unknown): boolean {
+  override declined(error: unknown): boolean {
     return isDeclined(error);
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     return { done: [], remains: DEAD_ROWS };
   }
 

@@ -1,5 +1,5 @@
 import type { Lease } from "../../driver/connection.ts";
-import type { ScrubReport } from "../../driver/driver.ts";
+import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { decodeNamespace, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
@@ -52,6 +52,7 @@ const EXACT_UP_TO = 10_000;
 const CAPABILITIES: StoreDriverCapabilities = {
   // Whatever its settings, the server outlives this process. The first contact may tell more.
   durability: "os",
+  connects: true,
   transactions: true,
   ttl: true,
   maxItemBytes: 64 * 1024 * 1024,
@@ -60,7 +61,7 @@ const CAPABILITIES: StoreDriverCapabilities = {
 };
 
 /** Items in PostgreSQL. Every method is a few statements that need no session, so it works behind any pooler. */
-export class PostgresStoreDriver implements FullStoreDriver {
+export class PostgresStoreDriver extends BaseDriver implements FullStoreDriver {
   readonly name: string = "postgres";
   readonly secrets: readonly string[];
   readonly #names: TableNames;
@@ -71,6 +72,7 @@ export class PostgresStoreDriver implements FullStoreDriver {
   #version: VersionWatch | undefined;
 
   constructor(options: PostgresStoreDriverOptions) {
+    super();
     this.#options = options;
     this.#names = tableNames(options.schema, options.tablePrefix);
     this.secrets = options.connection.secrets;
@@ -81,7 +83,7 @@ export class PostgresStoreDriver implements FullStoreDriver {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     await this.#handle.get();
   }
 
@@ -196,7 +198,7 @@ export class PostgresStoreDriver implements FullStoreDriver {
     return classify(error);
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     return { done: [], remains: DEAD_ROWS };
   }
 

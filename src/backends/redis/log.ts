@@ -1,16 +1,17 @@
 import { assertAppend } from "../../checkpoint/log/append-rules.ts";
 import { MOST_BYTES_READ } from "../../checkpoint/log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  ThreadLog,
-  ThreadTail,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type ThreadLog,
+  type ThreadTail,
 } from "../../checkpoint/log/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
@@ -65,6 +66,8 @@ const CAPABILITIES: LogCapabilities = {
   // A string may have 512 MB, but the server is blocked while it receives one.
   maxRecordBytes: 64 * 1024 * 1024,
   maxChainRecords: Number.POSITIVE_INFINITY,
+  connects: true,
+  clock: true,
 };
 
 /**
@@ -72,7 +75,7 @@ const CAPABILITIES: LogCapabilities = {
  * Every method is one script, which the server runs atomically. (In a cluster,
  * creating, copying and listing take a few more.)
  */
-export class RedisLog implements ThreadLog {
+export class RedisLog extends BaseThreadLog implements ThreadLog {
   readonly name: string = "redis";
   readonly secrets: readonly string[];
   readonly #lifetimeMs: number | undefined;
@@ -101,6 +104,7 @@ export class RedisLog implements ThreadLog {
   #isOneServer = false;
 
   constructor({ connection, prefix, lifetimeMs }: RedisLogOptions) {
+    super();
     // Nothing is prepared in advance: a thread's keys are created with it.
     this.#link = connection.lease(async (link) => link);
     this.#keys = keyNames(prefix);
@@ -113,7 +117,7 @@ export class RedisLog implements ThreadLog {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     await this.#server();
   }
 
@@ -226,7 +230,11 @@ export class RedisLog implements ThreadLog {
     return asText(answer) as "copied" | "target exists";
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
+  override async listThreads(options: {
+    prefix: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<LogPage<ListedThread>> {
     const { run, port, link } = await this.#server();
     const scanners = async (): Promise<readonly Send[]> =>
       (await port.primaries()).map((send) => (command) => link.answer(port, send(command)));
@@ -234,7 +242,7 @@ export class RedisLog implements ThreadLog {
     return walkThreads({ run, scanners, keys: this.#keys, isCluster, scanned: this.#scanned }, options);
   }
 
-  async now(): Promise<number> {
+  override async now(): Promise<number> {
     const { run } = await this.#server();
     return Number(asText(await run(NOW, [this.#keys.ids])));
   }
@@ -243,11 +251,11 @@ export class RedisLog implements ThreadLog {
     return classify(error);
   }
 
-  declined(error: unknown): boolean {
+  override declined(error: unknown): boolean {
     return isDeclined(error);
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     const { port } = await (await this.#link.get()).server();
     return rewriteFiles(await port.primaries());
   }

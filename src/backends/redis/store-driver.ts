@@ -1,5 +1,5 @@
 import type { Lease } from "../../driver/connection.ts";
-import type { ScrubReport } from "../../driver/driver.ts";
+import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { decodeNamespace, encodeId, encodeNamespace } from "../../store/namespaces.ts";
 import type { FullStoreDriver } from "../../store/store-driver.ts";
@@ -63,6 +63,7 @@ const EXACT_UP_TO = 10_000;
 
 const CAPABILITIES: StoreDriverCapabilities = {
   durability: "memory",
+  connects: true,
   transactions: true,
   ttl: true,
   // A string may have 512 MB, but the server is blocked while it receives one.
@@ -72,7 +73,7 @@ const CAPABILITIES: StoreDriverCapabilities = {
 };
 
 /** Items in Redis or Valkey. Every write is one script; filters, words and vectors are evaluated in this process. */
-export class RedisStoreDriver implements FullStoreDriver {
+export class RedisStoreDriver extends BaseDriver implements FullStoreDriver {
   readonly name: string = "redis";
   readonly secrets: readonly string[];
   readonly #keys: StoreKeys;
@@ -81,6 +82,7 @@ export class RedisStoreDriver implements FullStoreDriver {
   #capabilities: StoreDriverCapabilities = CAPABILITIES;
 
   constructor({ connection, prefix, exactUpTo = EXACT_UP_TO }: RedisStoreDriverOptions) {
+    super();
     this.#link = connection.lease(async (link) => link);
     this.#keys = storeKeys(prefix);
     this.#vectors = new RedisVectorSearch({
@@ -95,7 +97,7 @@ export class RedisStoreDriver implements FullStoreDriver {
     return this.#capabilities;
   }
 
-  async connect(): Promise<void> {
+  override async connect(): Promise<void> {
     const link = await this.#link.get();
     await link.server();
     const { durability = this.#capabilities.durability } = link;
@@ -212,7 +214,7 @@ export class RedisStoreDriver implements FullStoreDriver {
     return classify(error);
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     const { port } = await (await this.#link.get()).server();
     return rewriteFiles(await port.primaries());
   }

@@ -2,18 +2,19 @@
 
 import { isSamePlace } from "../../checkpoint/log/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  FoundRecords,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  SearchRange,
-  ThreadLog,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type FoundRecords,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type SearchRange,
+  type ThreadLog,
 } from "../../checkpoint/log/thread-log.ts";
 import { assertAbsent } from "./absence.ts";
 import { Appending } from "./appending.ts";
@@ -65,14 +66,12 @@ const UNNAMED = Symbol("unnamed");
 const LEAST_MEMBERS_PER_STEP = 20;
 
 /** Threads in a SQLite file. Every method is one transaction, or a walk of short ones. */
-export class SqliteLog implements ThreadLog {
+export class SqliteLog extends BaseThreadLog implements ThreadLog {
   readonly name = "sqlite";
   readonly capabilities: LogCapabilities;
   readonly classify: ThreadLog["classify"] = classify;
-  readonly declined: NonNullable<ThreadLog["declined"]> = isDeclined;
-  readonly scrub: NonNullable<ThreadLog["scrub"]> = () => this.#connection.scrub();
-  /** Present only with read access: a writer creates the file when needed, a reader reports that it is missing. */
-  readonly connect?: () => Promise<void>;
+  override readonly declined: ThreadLog["declined"] = isDeclined;
+  override readonly scrub: ThreadLog["scrub"] = () => this.#connection.scrub();
   readonly #connection: Connection<Statements>;
   readonly #options: SqliteLogOptions;
   readonly #appending: Appending;
@@ -80,6 +79,7 @@ export class SqliteLog implements ThreadLog {
   #wordsOf: WordsOf = wordsOfRecord;
 
   constructor(options: SqliteLogOptions) {
+    super();
     const { connection, tablePrefix, searchRanksUpTo } = options;
     this.#options = options;
     const names = tableNames(tablePrefix);
@@ -94,9 +94,16 @@ export class SqliteLog implements ThreadLog {
       ttl: false,
       maxRecordBytes: 64 * 1024 * 1024,
       maxChainRecords: Number.POSITIVE_INFINITY,
+      connects: connection.settings.access === "read",
+      search: "deferred",
       ranksUpTo: searchRanksUpTo,
+      metadataQuery: true,
     };
-    if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
+  }
+
+  /** A writer creates the file when needed; a reader reports that it is missing. */
+  override async connect(): Promise<void> {
+    if (this.capabilities.connects) await this.#connection.read(() => undefined);
   }
 
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -240,7 +247,11 @@ export class SqliteLog implements ThreadLog {
     });
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
+  override async listThreads(options: {
+    prefix: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<LogPage<ListedThread>> {
     const { prefix, cursor = "", limit } = options;
     const end = successorOf(prefix) ?? null;
     return this.#walk(cursor, limit, listed, ({ threads }, after, step) => {
@@ -253,7 +264,7 @@ export class SqliteLog implements ThreadLog {
    * The index narrows down to threads that have the member. The exact comparison is
    * made here on the JSON text, where no value is coerced.
    */
-  async queryMetadata(
+  override async queryMetadata(
     key: string,
     valueJson: string,
     { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
@@ -292,12 +303,12 @@ export class SqliteLog implements ThreadLog {
     return pageOf(items, limit);
   }
 
-  search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
+  override search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
     const { searchRanksUpTo } = this.#options;
     return this.#connection.read((statements) => searchWords(statements, words, range, searchRanksUpTo));
   }
 
-  async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
+  override async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     this.#wordsOf = wordsOf;
     await catchUp(this.#connection, wordsOf, signal);
   }

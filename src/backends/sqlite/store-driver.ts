@@ -1,4 +1,4 @@
-import type { ScrubReport } from "../../driver/driver.ts";
+import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { matches } from "../../store/matching.ts";
 import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
@@ -35,7 +35,7 @@ export interface SqliteStoreDriverOptions {
 const ROWS_PER_STEP = 500;
 
 /** Items in a SQLite file. Every method is one transaction. */
-export class SqliteStoreDriver implements FullStoreDriver {
+export class SqliteStoreDriver extends BaseDriver implements FullStoreDriver {
   readonly name = "sqlite";
   readonly capabilities: StoreDriverCapabilities;
   readonly #connection: Connection<StoreStatements>;
@@ -43,6 +43,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
   readonly #now: () => number;
 
   constructor({ connection, tablePrefix, now }: SqliteStoreDriverOptions) {
+    super();
     const names = tableNames(tablePrefix);
     this.#connection = new Connection(connection, async (handle) => {
       assertOrderOfTexts(handle.database);
@@ -173,7 +174,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
     return classify(error);
   }
 
-  scrub(): Promise<ScrubReport> {
+  override scrub(): Promise<ScrubReport> {
     return this.#connection.scrub();
   }
 

@@ -3,16 +3,17 @@ import type { Durability } from "../../driver/durability.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { assertAppend } from "../log/append-rules.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  ThreadLog,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type ThreadLog,
 } from "../log/thread-log.ts";
 import { append } from "./appending.ts";
 import { copyThread } from "./copying.ts";
@@ -48,7 +49,7 @@ interface Opened {
 }
 
 /** Threads as objects in a bucket, shared by any number of processes. For their layout see `layout.ts`. */
-export class BucketLog implements ThreadLog {
+export class BucketLog extends BaseThreadLog implements ThreadLog {
   readonly name: string;
   readonly secrets: readonly string[];
   readonly capabilities: LogCapabilities;
@@ -58,6 +59,7 @@ export class BucketLog implements ThreadLog {
   #isClosed = false;
 
   constructor(provider: BucketProvider, prefix: string) {
+    super();
     this.name = provider.name;
     this.secrets = provider.secrets ?? [];
     this.capabilities = {
@@ -133,7 +135,7 @@ export class BucketLog implements ThreadLog {
     return copyThread(store, source, target, generation);
   }
 
-  async listThreads(options: {
+  override async listThreads(options: {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
@@ -152,7 +154,7 @@ export class BucketLog implements ThreadLog {
     return this.#provider.classify(error);
   }
 
-  async scrub(): Promise<ScrubReport> {
+  override async scrub(): Promise<ScrubReport> {
     const { store } = await this.#open();
     await removeLeftovers(store);
     const { done, remains } = (await store.bucket.deleteOlderVersions?.(this.#prefix)) ?? {

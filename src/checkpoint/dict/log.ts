@@ -1,16 +1,17 @@
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { assertAppend } from "../log/append-rules.ts";
 import { firstUnknown } from "../log/record-range.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  KnownPlace,
-  ListedThread,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  ThreadLog,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type KnownPlace,
+  type ListedThread,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type ThreadLog,
 } from "../log/thread-log.ts";
 import { append } from "./appending.ts";
 import { classify } from "./classify.ts";
@@ -25,7 +26,7 @@ import { ThreadReader } from "./thread-reader.ts";
 import { walkThreads } from "./thread-walk.ts";
 
 /** Threads in a storage that knows only keys. `layout.ts` describes their layout and why it is safe. */
-export class DictLog implements ThreadLog {
+export class DictLog extends BaseThreadLog implements ThreadLog {
   readonly name: string;
   readonly capabilities: LogCapabilities;
   readonly #storage: DictStorage;
@@ -33,6 +34,7 @@ export class DictLog implements ThreadLog {
   #closed = false;
 
   constructor(storage: DictStorage, options: DictLogOptions) {
+    super();
     this.name = options.name;
     this.capabilities = dictCapabilities(storage, options);
     this.#storage = storage;
@@ -113,7 +115,11 @@ export class DictLog implements ThreadLog {
     if (this.capabilities.listThreads) await sweepOrphans(this.#documents);
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ListedThread>> {
+  override async listThreads(options: {
+    prefix: string;
+    cursor?: string;
+    limit: number;
+  }): Promise<LogPage<ListedThread>> {
     this.#assertOpen();
     if (!this.capabilities.listThreads) throw cannotList();
     return walkThreads(this.#documents, options);

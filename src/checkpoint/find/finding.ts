@@ -97,7 +97,7 @@ export async function findByMetadata(
     cursor: openCursor("metadata", options.cursor),
   };
   const warnings = new Warnings();
-  const found = context.log.queryMetadata
+  const found = context.log.capabilities.metadataQuery
     ? await queryIndex(context, key, valueJson, query, warnings)
     : await gather(context, query, {
         warnings,
@@ -118,8 +118,8 @@ const queryIndex = (
 ): Promise<LogPage<ListedThread>> =>
   context.call({ operation: "queryByMetadata" }, async (log) => {
     const options = { ...query, ...(cursor !== undefined && { cursor }) };
-    const found = await log.queryMetadata?.(key, valueJson, options);
-    return { items: readableThreads(found?.items ?? [], warnings), cursor: found?.cursor };
+    const found = await log.queryMetadata(key, valueJson, options);
+    return { items: readableThreads(found.items, warnings), cursor: found.cursor };
   });
 
 function hasMetadata({ threadId, head }: ThreadEntry, key: string, valueJson: string, warnings: Warnings): boolean {

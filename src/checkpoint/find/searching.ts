@@ -42,11 +42,12 @@ export async function searchThreads(
   const after = placeIn(options.cursor, question);
   if (words.length === 0 || limit === 0) return ordered([], undefined, "best");
   const warnings = new Warnings();
-  const find = context.log.search ? searchIndex : scan;
+  const isIndexed = context.log.capabilities.search !== undefined;
+  const find = isIndexed ? searchIndex : scan;
   const found = await hitsInCheckpoints(context, { limit, prefix, ...(after !== undefined && { after }) }, (within) =>
     find(context, words, within, warnings),
   );
-  if (found.hits.length === 0 && context.log.search) await noteSealedThreads(context, "search", prefix, warnings);
+  if (found.hits.length === 0 && isIndexed) await noteSealedThreads(context, "search", prefix, warnings);
   const hits = found.hits.map(({ threadId, entry, score }) => ({
     ...summariseThread({ threadId, head: entry }, warnings),
     score,
@@ -85,15 +86,13 @@ async function searchIndex(
   warnings: Warnings,
 ): Promise<FoundRecords> {
   await catchUpIndex(context, warnings);
-  return context.call({ operation: "search" }, async (log) => (await log.search?.(words, within)) ?? NOTHING);
+  return context.call({ operation: "search" }, (log) => log.search(words, within));
 }
-
-const NOTHING: FoundRecords = { hits: [], order: "best" };
 
 /** Indexes what was saved since the last time, for a backend that defers it. */
 export const catchUpIndex = (context: CheckpointContext, warnings: Warnings): Promise<void> =>
-  context.call({ operation: "search" }, async (log) =>
-    log.catchUp?.((record) => wordsIn(record, undefined, warnings), context.closing),
+  context.call({ operation: "search" }, (log) =>
+    log.catchUp((record) => wordsIn(record, undefined, warnings), context.closing),
   );
 
 /** Loading an unreadable record reports it. It must not keep everything else from being found. */

@@ -136,7 +136,7 @@ function ring(
   signal: AbortSignal,
 ): { next(): Promise<void>; stop(): void } {
   const { log } = context;
-  if (log.subscribe === undefined) {
+  if (!log.capabilities.subscribe) {
     return { next: () => sleep(pollMs, signal).catch(() => undefined), stop: () => undefined };
   }
   let changed = false;

@@ -148,7 +148,8 @@ describe("renewal", () => {
 
 describe("clocks", () => {
   test("a holder whose clock is hours off holds for as long as it asked, by the storage's clock", async () => {
-    const storage = Object.assign(new MemoryLog(), { now: async () => START });
+    const capabilities = { ...new MemoryLog().capabilities, clock: true };
+    const storage = Object.assign(new MemoryLog(), { now: async () => START, capabilities });
     const behind = new Checkpointer(storage, { now: () => START - 7_200_000 });
     const ahead = new Checkpointer(storage, { now: () => START + 7_200_000 });
     await behind.save(said("before"), "t");

@@ -4,10 +4,11 @@ import { AgentState } from "../../state/agent-state.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { CheckpointContext } from "../context.ts";
 import { APPENDS_PER_INDEXING, MOST_UNINDEXED } from "./deferred-index.ts";
-import type { FoundRecords, LogRecord } from "./thread-log.ts";
+import type { FoundRecords, LogCapabilities, LogRecord } from "./thread-log.ts";
 
 /** A log whose index is brought up to date by an indexing that goes on until the test lets it end. */
 class SlowIndexLog extends MemoryLog {
+  override readonly capabilities: LogCapabilities = { ...new MemoryLog().capabilities, search: "deferred" };
   readonly signals: (AbortSignal | undefined)[] = [];
   running = 0;
   mostAtOnce = 0;
@@ -32,11 +33,11 @@ class SlowIndexLog extends MemoryLog {
     });
   }
 
-  async search(): Promise<FoundRecords> {
+  override async search(): Promise<FoundRecords> {
     return { hits: [], order: "best" };
   }
 
-  async catchUp(_wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
+  override async catchUp(_wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
     this.signals.push(signal);
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.running);
     this.#begun();

@@ -31,7 +31,7 @@ export class DeferredIndex {
    */
   appended(): void {
     const { log } = this.#context;
-    if (log.catchUp === undefined || ++this.#unindexed < APPENDS_PER_INDEXING || this.#isDue) return;
+    if (log.capabilities.search !== "deferred" || ++this.#unindexed < APPENDS_PER_INDEXING || this.#isDue) return;
     this.#isDue = true;
     this.#indexing = this.#indexing.then(() => this.#catchUp()).catch(() => undefined);
   }

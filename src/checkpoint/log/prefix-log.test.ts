@@ -17,7 +17,7 @@ import { grow, put, recordAt, threadsOf } from "../../testing/thread-log-cases/s
 import { recordSaying, wordsOf } from "../../testing/thread-log-cases/speaking-records.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { PrefixLog } from "./prefix-log.ts";
-import type { ThreadLog } from "./thread-log.ts";
+import type { FoundRecords, LogCapabilities, ThreadLog } from "./thread-log.ts";
 
 /** As long as a prefix may be; and one that a careless query takes for a pattern. */
 const PREFIXES = [`${"p".repeat(63)}/`, "p_%*/"];
@@ -111,28 +111,27 @@ test("the fixtures notice whatever happens outside the prefix", async () => {
 });
 
 describe("a PrefixLog", () => {
-  const OPTIONAL = ["connect", "search", "catchUp", "queryMetadata", "subscribe", "now", "declined"] as const;
-  const present = (log: ThreadLog): readonly string[] => OPTIONAL.filter((name) => log[name] !== undefined);
-
-  test("has exactly the optional methods of the log below, also those that it learns later", async () => {
+  test("offers what the log below offers, also what that learns later", async () => {
     const sqlite = new SqliteLog(sqliteLogOptions({ path: ":memory:" }));
     for (const inner of [new MemoryLog(), sqlite]) {
-      expect(present(new PrefixLog(inner, "p/"))).toEqual(present(inner));
+      const { maxThreadIdBytes: _, ...offered } = new PrefixLog(inner, "p/").capabilities;
+      expect(offered).toEqual(inner.capabilities);
     }
     await sqlite.close();
     class LearningLog extends MemoryLog {
-      search?: NonNullable<ThreadLog["search"]>;
-      override capabilities = { ...new MemoryLog().capabilities, ttl: false };
-      async connect(): Promise<void> {
-        this.search = async () => ({ hits: [], order: "best" });
-        this.capabilities = { ...this.capabilities, ttl: true };
+      override capabilities: LogCapabilities = { ...new MemoryLog().capabilities, ttl: false };
+      override async search(): Promise<FoundRecords> {
+        return { hits: [], order: "best" };
+      }
+      override async connect(): Promise<void> {
+        this.capabilities = { ...this.capabilities, search: "with words", ttl: true };
       }
     }
     const view: ThreadLog = new PrefixLog(new LearningLog(), "p/");
-    expect([view.search, view.capabilities.ttl]).toEqual([undefined, false]);
-    await view.connect?.();
-    expect((await view.search?.(["a"], { limit: 1 }))?.hits).toEqual([]);
-    expect(view.capabilities.ttl).toBe(true);
+    expect([view.capabilities.search, view.capabilities.ttl]).toEqual([undefined, false]);
+    await view.connect();
+    expect((await view.search(["a"], { limit: 1 })).hits).toEqual([]);
+    expect([view.capabilities.search, view.capabilities.ttl]).toEqual(["with words", true]);
     expect(view.capabilities, "one object, until they change").toBe(view.capabilities);
   });
 
@@ -145,10 +144,10 @@ describe("a PrefixLog", () => {
       declined: (error: unknown) => error === refusal,
     });
     const view: ThreadLog = new PrefixLog(inner, "p/");
-    expect(await view.now?.()).toBe(42);
+    expect(await view.now()).toBe(42);
     expect([view.name, view.secrets]).toEqual(["memory", ["secret"]]);
     expect([view.classify(refusal), view.classify(new Error("other"))]).toEqual(["PERMISSION_DENIED", undefined]);
-    expect([view.declined?.(refusal), view.declined?.(new Error("other"))]).toEqual([true, false]);
+    expect([view.declined(refusal), view.declined(new Error("other"))]).toEqual([true, false]);
   });
 
   test("says how long a thread id it takes, and leaves users their 1024 bytes behind the longest prefix", () => {
@@ -177,8 +176,8 @@ describe("a PrefixLog", () => {
     const view: ThreadLog = new PrefixLog(inner, "p/");
     for (const ask of [
       () => view.listThreads({ prefix: "", limit: 5 }),
-      () => view.queryMetadata?.("a", "1", { limit: 5 }),
-      () => view.search?.(["a"], { limit: 5 }),
+      () => view.queryMetadata("a", "1", { limit: 5 }),
+      () => view.search(["a"], { limit: 5 }),
     ]) {
       expect(await failureOf(ask)).toMatchObject({ code: "CORRUPT" });
     }
@@ -188,7 +187,7 @@ describe("a PrefixLog", () => {
     const inner = new MemoryLog();
     const view: ThreadLog = new PrefixLog(inner, "p/");
     let rung = 0;
-    view.subscribe?.("t", () => rung++);
+    view.subscribe("t", () => rung++);
     await grow(view, "t", 1);
     expect(rung).toBe(1);
     await view.close();
@@ -204,8 +203,8 @@ describe("a PrefixLog", () => {
     const nested: ThreadLog = new PrefixLog(outer, "q/");
     await put(nested, "t", recordSaying(1, "fox"));
     await put(outer, "t", recordSaying(1, "fox"));
-    await nested.catchUp?.(wordsOf);
-    expect((await nested.search?.(["fox"], { limit: 9 }))?.hits.map(({ threadId }) => threadId)).toEqual(["t"]);
+    await nested.catchUp(wordsOf);
+    expect((await nested.search(["fox"], { limit: 9 })).hits.map(({ threadId }) => threadId)).toEqual(["t"]);
     expect((await threadsOf(outer, "", 9)).map(({ threadId }) => threadId).sort()).toEqual(["q/t", "t"]);
     expect((await inner.tail("p/q/t"))?.entry.seq).toBe(1);
     await inner.close();

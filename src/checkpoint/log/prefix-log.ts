@@ -1,8 +1,8 @@
-import { NOT_SCRUBBED, type ScrubReport } from "../../driver/driver.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { assertThreadId, assertThreadPrefix, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
-import { type ErrorCode, StateError } from "../../errors.ts";
-import { layeredMethod, type OptionalMethod } from "./layered-method.ts";
+import { StateError } from "../../errors.ts";
 import { isReadable } from "./listed-threads.ts";
+import { LogLayer } from "./log-layer.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -13,6 +13,8 @@ import type {
   LogChain,
   LogEntry,
   LogPage,
+  LogRecord,
+  SearchRange,
   ThreadLog,
   ThreadTail,
 } from "./thread-log.ts";
@@ -27,94 +29,83 @@ const MOST_HITS = 10_000;
  * that keeps tenants apart ends each prefix with a slash, which no tenant's name
  * contains.
  *
- * This is the pattern for every layer. It is a `ThreadLog` and passes the driver
- * suite, it has exactly the optional methods of the log below, and it states its
- * own limits in its capabilities. Closing it leaves the log below open. If the
- * log below has `connect` and several views share it, their maker ensures that
- * two do not connect at once.
+ * This is the pattern for every layer. It passes the driver suite, offers what the
+ * log below offers, and states its own limits in its capabilities. Closing it
+ * leaves the log below open. If several views share a log, their maker ensures
+ * that two do not connect at once.
  */
-export class PrefixLog implements ThreadLog {
-  readonly name: string;
-  declare readonly connect?: NonNullable<ThreadLog["connect"]>;
-  declare readonly search?: NonNullable<ThreadLog["search"]>;
-  declare readonly catchUp?: NonNullable<ThreadLog["catchUp"]>;
-  declare readonly queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
-  declare readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
-  declare readonly now?: NonNullable<ThreadLog["now"]>;
-  declare readonly declined?: NonNullable<ThreadLog["declined"]>;
-  readonly #inner: ThreadLog;
+export class PrefixLog extends LogLayer {
   readonly #prefix: string;
   readonly #subscriptions = new Set<() => void>();
-  #capabilities: { readonly inner: LogCapabilities; readonly own: LogCapabilities } | undefined;
   #isClosed = false;
 
   /** An empty prefix is the whole log. */
-  constructor(inner: ThreadLog, prefix: string) {
+  constructor(below: ThreadLog, prefix: string) {
     if (prefix !== "") assertThreadPrefix(prefix);
-    this.name = inner.name;
-    this.#inner = inner;
+    super(below);
     this.#prefix = prefix;
-    Object.defineProperties(this, this.#optionalMethods());
-  }
-
-  get secrets(): readonly string[] {
-    return this.#inner.secrets ?? [];
   }
 
   /** As below, except that the prefix takes its share of the longest thread id. */
-  get capabilities(): LogCapabilities {
-    const { capabilities: inner } = this.#inner;
-    if (this.#capabilities?.inner !== inner) {
-      const { maxThreadIdBytes = MAX_THREAD_ID_BYTES } = inner;
-      const own = { ...inner, maxThreadIdBytes: maxThreadIdBytes - Buffer.byteLength(this.#prefix) };
-      this.#capabilities = { inner, own };
-    }
-    return this.#capabilities.own;
+  protected override capabilitiesOver(below: LogCapabilities): LogCapabilities {
+    const { maxThreadIdBytes = MAX_THREAD_ID_BYTES } = below;
+    return { ...below, maxThreadIdBytes: maxThreadIdBytes - Buffer.byteLength(this.#prefix) };
   }
 
-  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+  override async connect(): Promise<void> {
+    await this.#opened().connect();
+  }
+
+  override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     return this.#opened().append(this.#inside(threadId), request);
   }
 
-  async readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined> {
+  override async readTail(
+    threadId: string,
+    options?: { readonly newerThan?: KnownPlace },
+  ): Promise<LogChain | undefined> {
     return this.#opened().readTail(this.#inside(threadId), options);
   }
 
-  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+  override async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
     return this.#opened().readCheckpoint(this.#inside(threadId), name);
   }
 
-  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+  override async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
     return this.#opened().entry(this.#inside(threadId), name);
   }
 
-  async readRecords(
+  override async readRecords(
     threadId: string,
     options: { readonly before?: number; readonly limit: number },
   ): Promise<LogChain | undefined> {
     return this.#opened().readRecords(this.#inside(threadId), options);
   }
 
-  async tail(threadId: string): Promise<ThreadTail | undefined> {
+  override async tail(threadId: string): Promise<ThreadTail | undefined> {
     return this.#opened().tail(this.#inside(threadId));
   }
 
-  async list(
+  override async list(
     threadId: string,
     options: { readonly before?: number; readonly limit: number },
   ): Promise<readonly LogEntry[]> {
     return this.#opened().list(this.#inside(threadId), options);
   }
 
-  async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
+  override async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
     return this.#opened().remove(this.#inside(threadId), ifTail);
   }
 
-  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+  override async copy(
+    source: string,
+    target: string,
+    generation: string,
+  ): Promise<"copied" | "no source" | "target exists"> {
     return this.#opened().copy(this.#inside(source), this.#inside(target), generation);
   }
 
-  async listThreads(options: {
+  override async listThreads(options: {
     readonly prefix: string;
     readonly cursor?: string;
     readonly limit: number;
@@ -122,51 +113,40 @@ export class PrefixLog implements ThreadLog {
     return this.#page(await this.#opened().listThreads(this.#within(options)));
   }
 
+  override async search(words: readonly string[], options: SearchRange): Promise<FoundRecords> {
+    const log = this.#opened();
+    return this.#best(options.limit, (limit) => log.search(words, { ...this.#within(options), limit }));
+  }
+
+  /** The log below has one index, so this also indexes threads that are not visible here. */
+  override async catchUp(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
+    await this.#opened().catchUp(wordsOf, signal);
+  }
+
+  override async queryMetadata(
+    key: string,
+    valueJson: string,
+    options: { readonly cursor?: string; readonly limit: number; readonly prefix?: string },
+  ): Promise<LogPage<ListedThread>> {
+    return this.#page(await this.#opened().queryMetadata(key, valueJson, this.#within(options)));
+  }
+
+  override subscribe(threadId: string, onChange: () => void): () => void {
+    return this.#untilClosed(this.#opened().subscribe(this.#inside(threadId), onChange));
+  }
+
+  override async now(): Promise<number> {
+    return this.#opened().now();
+  }
+
   /** For the whole log below: its files are not divided. */
-  async scrub(): Promise<ScrubReport> {
-    return (await this.#opened().scrub?.()) ?? NOT_SCRUBBED;
+  override async scrub(): Promise<ScrubReport> {
+    return this.#opened().scrub();
   }
 
-  classify(error: unknown): ErrorCode | undefined {
-    return this.#inner.classify(error);
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#isClosed = true;
     for (const stop of [...this.#subscriptions]) stop();
-  }
-
-  /** `connect` may add methods to a log, so each is looked up when it is used. */
-  #optionalMethods(): Readonly<Record<OptionalMethod, PropertyDescriptor>> {
-    const inner = this.#inner;
-    return {
-      connect: layeredMethod(inner, "connect", (connect) => async () => {
-        this.#opened();
-        await connect();
-      }),
-      search: layeredMethod(inner, "search", (search) => async (words, options) => {
-        this.#opened();
-        return this.#best(options.limit, (limit) => search(words, { ...this.#within(options), limit }));
-      }),
-      // The log below has one index, so this also indexes threads that are not visible here.
-      catchUp: layeredMethod(inner, "catchUp", (catchUp) => async (wordsOf, signal) => {
-        this.#opened();
-        await catchUp(wordsOf, signal);
-      }),
-      queryMetadata: layeredMethod(inner, "queryMetadata", (queryMetadata) => async (key, valueJson, options) => {
-        this.#opened();
-        return this.#page(await queryMetadata(key, valueJson, this.#within(options)));
-      }),
-      subscribe: layeredMethod(inner, "subscribe", (subscribe) => (threadId, onChange) => {
-        this.#opened();
-        return this.#untilClosed(subscribe(this.#inside(threadId), onChange));
-      }),
-      now: layeredMethod(inner, "now", (now) => async () => {
-        this.#opened();
-        return now();
-      }),
-      declined: layeredMethod(inner, "declined", (declined) => declined),
-    };
   }
 
   /** Asks for more if hits that are not returned took the places of others. */
@@ -223,7 +203,7 @@ export class PrefixLog implements ThreadLog {
   }
 
   #opened(): ThreadLog {
-    if (!this.#isClosed) return this.#inner;
+    if (!this.#isClosed) return this.below;
     throw new StateError("CLOSED", "used after close(); the log below may still be open");
   }
 }

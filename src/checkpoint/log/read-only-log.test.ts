@@ -102,13 +102,12 @@ describe("the layer", () => {
     expect(heard).toEqual([]);
   });
 
-  test("an index that is kept within the appends is used, and one that is brought up to date by writing is not", () => {
+  test("an index that is kept within the appends is used, and one that is brought up to date by writing is not", async () => {
     const within: ThreadLog = new ReadOnlyLog(new ReferenceLog(new MemoryLog()));
     const deferred: ThreadLog = new ReadOnlyLog(new DeferredIndexLog(new MemoryLog()));
-    expect([within, deferred].map((log) => [log.search !== undefined, log.catchUp !== undefined])).toEqual([
-      [true, false],
-      [false, false],
-    ]);
+    expect([within, deferred].map(({ capabilities }) => capabilities.search)).toEqual(["with words", undefined]);
+    expect((await within.search(["a"], { limit: 1 })).hits).toEqual([]);
+    expect(await failureOf(() => deferred.search(["a"], { limit: 1 }))).toMatchObject({ code: "UNSUPPORTED" });
   });
 
   test('an access that is neither "read" nor "write" is refused where it is written', async () => {

@@ -14,11 +14,15 @@
  * without control characters); two different ids must never share a place. A
  * service that keeps tenants apart puts up to 64 bytes before a thread's id, so a
  * driver accepts thread ids of up to 1088 bytes. A layer over another log
- * (`PrefixLog` is the pattern) is a `ThreadLog` with the same duties; one that
- * accepts only shorter ids says so in `maxThreadIdBytes`.
+ * (`LogLayer`; `PrefixLog` is the pattern) is a `ThreadLog` with the same duties;
+ * one that accepts only shorter ids says so in `maxThreadIdBytes`.
+ *
+ * Every method is always there. What a storage may lack is said by its
+ * capabilities, and a driver that extends `BaseThreadLog` writes only what its
+ * storage has.
  */
 
-import type { Driver } from "../../driver/driver.ts";
+import { BaseDriver, type Driver, unsupported } from "../../driver/driver.ts";
 import type { Durability } from "../../driver/durability.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { FoundRecords, SearchRange } from "./found-records.ts";
@@ -54,8 +58,8 @@ export interface LogEntry {
 export interface LogRecord extends LogEntry {
   readonly body: Uint8Array;
   /**
-   * Words to index, separated by spaces; only what this record adds. A driver
-   * without `search`, or with `catchUp`, gets no words with an append.
+   * Words to index, separated by spaces; only what this record adds. Given where
+   * `capabilities.search` is "with words".
    */
   readonly words: string | undefined;
 }
@@ -170,18 +174,30 @@ export interface LogCapabilities {
    * damaged, moved or gone is no other call's trouble. Default 1.
    */
   readonly callsTogether?: number;
-  /** Of a driver with `search`: how many hits it ranks at most. Of more it returns the newest first. Default: any number. */
+  /**
+   * Whether `connect` reaches the storage. Until it returned, the other capabilities are the least that is certain.
+   * Left out where the first operation is the first contact.
+   */
+  readonly connects?: boolean;
+  /**
+   * Whether `search` has an index, and when that is updated. "with words": by every append, which brings the words.
+   * "deferred": by `catchUp`, which reads what was stored. Left out where there is none: then threads are scanned.
+   */
+  readonly search?: "with words" | "deferred" | undefined;
+  /** With `search`: how many hits it ranks at most. Of more it returns the newest first. Default: any number. */
   readonly ranksUpTo?: number;
+  /** Whether `queryMetadata` has an index. Where it has none, threads are scanned. */
+  readonly metadataQuery?: boolean;
+  /** Whether `subscribe` calls back. Where it does not, `watch` polls. */
+  readonly subscribe?: boolean;
+  /** Whether `now` is the storage's own clock. Where it has none, leases go by this machine's. */
+  readonly clock?: boolean;
   /** Of a layer that seals: whether words and metadata lie in plain below it. Without it nothing is sealed here. */
   readonly sealing?: "all" | "except index";
 }
 
 export interface ThreadLog extends Driver {
-  /**
-   * True of this instance with this configuration. Fixed once constructed, or for
-   * a driver with `connect` once that returned; until then the least that is
-   * certain.
-   */
+  /** True of this instance with this configuration. Fixed once constructed, or with `connects` once `connect` returned. */
   readonly capabilities: LogCapabilities;
 
   /**
@@ -269,28 +285,27 @@ export interface ThreadLog extends Driver {
    * checkpoint id. There is at least one, and each is written as it is indexed
    * (`searchWords`): no separators, no control characters. Best first, or newest first where more than
    * `capabilities.ranksUpTo` records have them. Continued with `after`, it meets
-   * every record once that was there throughout. Without this method, threads are
-   * scanned.
+   * every record once that was there throughout. Only with `capabilities.search`.
    */
-  search?(words: readonly string[], options: SearchRange): Promise<FoundRecords>;
+  search(words: readonly string[], options: SearchRange): Promise<FoundRecords>;
 
   /**
-   * Updates the index that `search` uses, for a driver that does not index within
-   * `append` so that saves do not pay for searches. Called before every search
+   * Updates the index that `search` uses, where that is "deferred" so that saves do
+   * not pay for searches; else there is nothing to do. Called before every search
    * and now and then after saves. `wordsOf` returns a record's words, or nothing;
    * if it throws, that record alone is left out. It indexes what was there when
    * it was called, so that it ends however busy the writers are. If `signal`
    * stops it, it ends after its next batch at the latest and keeps what it did.
    */
-  catchUp?(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void>;
+  catchUp(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void>;
 
   /**
    * Threads whose ids begin with `prefix` and whose head checkpoint's metadata has
    * `key` with that JSON value. A thread that cannot be asked, because its row or
    * its metadata is damaged, is an item with its trouble, wherever the index still
-   * leads to it. Without this method, threads are scanned.
+   * leads to it. Only with `capabilities.metadataQuery`.
    */
-  queryMetadata?(
+  queryMetadata(
     key: string,
     valueJson: string,
     options: { readonly cursor?: string; readonly limit: number; readonly prefix?: string },
@@ -298,16 +313,53 @@ export interface ThreadLog extends Driver {
 
   /**
    * Calls back some time after the thread changed, perhaps for no reason; returns
-   * a function that stops it. Without it, `watch` polls.
+   * a function that stops it. Only with `capabilities.subscribe`.
    */
-  subscribe?(threadId: string, onChange: () => void): () => void;
+  subscribe(threadId: string, onChange: () => void): () => void;
 
-  /** The storage's own clock, for leases. Without it, this machine's clock is used. */
-  now?(): Promise<number>;
+  /** The storage's own clock, for leases. Only with `capabilities.clock`. */
+  now(): Promise<number>;
 
   /**
    * Whether a failed write was certainly not made: the storage said so, or was
-   * never asked. Without it, the error code decides.
+   * never asked. Where it is not certain, the error code decides.
    */
-  declined?(error: unknown): boolean;
+  declined(error: unknown): boolean;
+}
+
+/**
+ * What a driver extends: every method that a storage may lack, as it is where it
+ * lacks it. Those with a flag in `capabilities` throw `UNSUPPORTED`, so a driver
+ * that writes one says so there; the others do the harmless thing.
+ */
+export abstract class BaseThreadLog extends BaseDriver implements Partial<ThreadLog> {
+  async listThreads(_options: Parameters<ThreadLog["listThreads"]>[0]): Promise<LogPage<ListedThread>> {
+    throw unsupported("listThreads");
+  }
+
+  async search(_words: readonly string[], _options: SearchRange): Promise<FoundRecords> {
+    throw unsupported("search");
+  }
+
+  async catchUp(_wordsOf: (record: LogRecord) => string | undefined, _signal?: AbortSignal): Promise<void> {}
+
+  async queryMetadata(
+    _key: string,
+    _valueJson: string,
+    _options: Parameters<ThreadLog["queryMetadata"]>[2],
+  ): Promise<LogPage<ListedThread>> {
+    throw unsupported("metadataQuery");
+  }
+
+  subscribe(_threadId: string, _onChange: () => void): () => void {
+    throw unsupported("subscribe");
+  }
+
+  async now(): Promise<number> {
+    throw unsupported("clock");
+  }
+
+  declined(_error: unknown): boolean {
+    return false;
+  }
 }

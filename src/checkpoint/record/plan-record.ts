@@ -116,7 +116,7 @@ export const wordsOf = (messages: readonly Message[]): string | undefined => sea
 
 /** The same, for a backend that indexes within the append; for the others a save does not pay for it. */
 export const wordsToAppend = (log: ThreadLog, messages: readonly Message[]): string | undefined =>
-  log.search === undefined || log.catchUp !== undefined ? undefined : wordsOf(messages);
+  log.capabilities.search === "with words" ? wordsOf(messages) : undefined;
 
 /** A base that counts only the messages as new that were not there before, compared by identity. */
 function rebased(before: StateFields, after: StateFields): PlannedBody {

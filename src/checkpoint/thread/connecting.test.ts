@@ -14,7 +14,7 @@ class RemoteLog extends MemoryLog {
   readonly secrets = ["hunter2"];
   #learnt: LogCapabilities | undefined;
 
-  connect(): Promise<void> {
+  override connect(): Promise<void> {
     this.contacts++;
     if (!this.reachable) return Promise.reject(new StateError("UNAVAILABLE", "no answer for user a with hunter2"));
     this.#learnt = { ...this.capabilities, durability: "os", ttl: true };
@@ -25,7 +25,7 @@ class RemoteLog extends MemoryLog {
 
 const unsureLog = (): RemoteLog => {
   const log = new RemoteLog();
-  const capabilities = { ...log.capabilities, ttl: false };
+  const capabilities = { ...log.capabilities, ttl: false, connects: true };
   Object.defineProperty(log, "capabilities", { value: capabilities, configurable: true, writable: true });
   return log;
 };

@@ -19,7 +19,7 @@ export class StorageClock {
 
   /** Await this before the first `now()`. Asks the storage at most once a minute. */
   async ready(): Promise<void> {
-    if (this.#context.log.now === undefined) return;
+    if (!this.#context.log.capabilities.clock) return;
     if (this.#measured !== undefined && performance.now() - this.#measured.at < GOOD_FOR_MS) return;
     this.#measuring ??= this.#measure().finally(() => {
       this.#measuring = undefined;

@@ -14,7 +14,7 @@ const DECLINED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /** Whether a write that ended with this error may have been applied all the same. */
 export function mayBeWritten(log: ThreadLog, error: unknown): boolean {
-  if (log.declined?.(error)) return false;
+  if (log.declined(error)) return false;
   const code = StateError.is(error) ? error.code : log.classify(error);
   return code === undefined || !DECLINED.has(code);
 }

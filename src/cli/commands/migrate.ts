@@ -57,12 +57,7 @@ function called<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { classify } = module;
-  const driver = {
-    name: title.toLowerCase(),
-    secrets: secretsIn(stores[0] ?? ""),
-    classify,
-    close: async () => undefined,
-  };
+  const driver = { name: title.toLowerCase(), secrets: secretsIn(stores[0] ?? ""), classify };
   return callDriver(driver, {}, { operation: "migrate" }, work, world.signal);
 }
 

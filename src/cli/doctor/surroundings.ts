@@ -44,7 +44,7 @@ export async function surroundingsOf(url: string, context: CheckpointContext): P
 
 /** Compared with the middle of the time that the answer took. */
 async function clockAhead(context: CheckpointContext): Promise<number | undefined> {
-  if (context.log.now === undefined) return undefined;
+  if (!context.log.capabilities.clock) return undefined;
   const asked = context.now();
   const theirs = await context.storageNow();
   return Math.round(theirs - (asked + context.now()) / 2);

@@ -60,7 +60,7 @@ export function relocated(record: LogRecord, outline: readonly OutlinedRecord[],
 
 function wordsFor(log: ThreadLog, record: LogRecord, thread: ThreadFacts | undefined): string | undefined {
   if (!isGraphs(thread)) return wordsToAppend(log, newMessagesOf(record));
-  return log.search === undefined || log.catchUp !== undefined ? undefined : graphWordsOf(record);
+  return log.capabilities.search === "with words" ? graphWordsOf(record) : undefined;
 }
 
 /** Nobody holds a lease there; its epoch counts on. */

@@ -91,7 +91,7 @@ export function graphRecord(
 
 /** For a backend that indexes while it appends. */
 const wordsToAppend = ({ log }: CheckpointContext, body: Uint8Array): string | undefined =>
-  log.search === undefined || log.catchUp !== undefined ? undefined : wordsInTexts(Buffer.from(body).toString());
+  log.capabilities.search === "with words" ? wordsInTexts(Buffer.from(body).toString()) : undefined;
 
 interface KeptFacts extends Pick<Content, "isNewest" | "isHead"> {
   /** In place of when it was put. */

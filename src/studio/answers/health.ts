@@ -49,7 +49,7 @@ export async function healthAnswer(studio: StudioContext): Promise<HealthAnswer>
         ]),
   ];
   const asked = options.now();
-  const theirs = context.log.now === undefined ? undefined : await context.storageNow();
+  const theirs = context.log.capabilities.clock ? await context.storageNow() : undefined;
   let damaged = index.progress.unnamed ?? 0;
   for (const row of index.rows) if (row.trouble !== undefined) damaged++;
   const { maxRecordBytes } = capabilities.limits;

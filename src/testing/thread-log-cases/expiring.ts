@@ -90,15 +90,15 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
   },
   {
     name: "an expired thread is found by no query",
-    needs: ["ttl", "search", "queryMetadata"],
+    needs: ["ttl", "search", "metadataQuery"],
     run: async (fixture) => {
       const { subject } = fixture;
       const record = recordSaying(1, "word", { metadata: '{"a":1}' });
       await put(subject, "t", record, { ttlMs: SECOND });
       await untilExpired(fixture, "t", SECOND + 1);
-      await subject.catchUp?.(wordsOf);
-      assert.deepEqual((await subject.search?.(["word"], { limit: 9 }))?.hits, []);
-      assert.deepEqual((await subject.queryMetadata?.("a", "1", { limit: 9 }))?.items, []);
+      await subject.catchUp(wordsOf);
+      assert.deepEqual((await subject.search(["word"], { limit: 9 })).hits, []);
+      assert.deepEqual((await subject.queryMetadata("a", "1", { limit: 9 })).items, []);
     },
   },
 ]);

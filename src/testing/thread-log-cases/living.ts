@@ -3,7 +3,7 @@ import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { ERROR_CODES } from "../../errors.ts";
 import { another } from "../conformance-case.ts";
-import { failureOf } from "../expect-failure.ts";
+import { failsWith, failureOf } from "../expect-failure.ts";
 import { assertAbsent, assertThread, grow, markAt, put, recordAt, refused, requestFor } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
@@ -19,8 +19,8 @@ const callsOf = (log: ThreadLog): Readonly<Record<string, () => Promise<unknown>
   list: () => log.list("t", { limit: 5 }),
   copy: () => log.copy("t", "u", "second"),
   ...(log.capabilities.listThreads && { listThreads: () => log.listThreads({ prefix: "", limit: 5 }) }),
-  ...(log.search && { search: async () => log.search?.(["a"], { limit: 5 }) }),
-  ...(log.queryMetadata && { queryMetadata: async () => log.queryMetadata?.("a", "1", { limit: 5 }) }),
+  ...(log.capabilities.search !== undefined && { search: () => log.search(["a"], { limit: 5 }) }),
+  ...(log.capabilities.metadataQuery && { queryMetadata: () => log.queryMetadata("a", "1", { limit: 5 }) }),
   remove: () => log.remove("t"),
 });
 
@@ -40,6 +40,23 @@ export const livingCases: readonly ThreadLogCase[] = threadLogCasesOf("instances
     },
   },
   {
+    name: "what the capabilities do not offer is refused with their flag, and is not answered",
+    run: async ({ subject }) => {
+      const { listThreads, search, metadataQuery, subscribe, clock } = subject.capabilities;
+      const refused = {
+        ...(!listThreads && { listThreads: () => subject.listThreads({ prefix: "", limit: 5 }) }),
+        ...(search === undefined && { search: () => subject.search(["a"], { limit: 5 }) }),
+        ...(!metadataQuery && { metadataQuery: () => subject.queryMetadata("a", "1", { limit: 5 }) }),
+        ...(!clock && { clock: () => subject.now() }),
+        ...(!subscribe && { subscribe: () => subject.subscribe("t", () => undefined) }),
+      };
+      for (const [capability, call] of Object.entries(refused)) {
+        const { context } = await failsWith("UNSUPPORTED", call, `without ${capability}`);
+        assert.equal(context.capability, capability, "the error names the flag");
+      }
+    },
+  },
+  {
     name: "an error of any kind is classified as a known code or as none",
     run: async ({ subject }) => {
       const coded = Object.assign(new Error("no"), { code: "SOMETHING", errno: -1, status: 599 });
@@ -51,10 +68,10 @@ export const livingCases: readonly ThreadLogCase[] = threadLogCasesOf("instances
   },
   {
     name: "the storage's clock tells the time and does not go back",
-    needs: ["now"],
+    needs: ["storageClock"],
     run: async ({ subject }) => {
-      const first = (await subject.now?.()) ?? Number.NaN;
-      const second = (await subject.now?.()) ?? Number.NaN;
+      const first = await subject.now();
+      const second = await subject.now();
       assert.ok(first > Date.UTC(2020, 0), "milliseconds since 1970");
       assert.ok(second >= first, `${second} comes after ${first}`);
     },

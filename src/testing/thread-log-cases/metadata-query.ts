@@ -16,7 +16,7 @@ async function query(
   const threads: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = await log.queryMetadata?.(key, JSON.stringify(value), {
+    const page = await log.queryMetadata(key, JSON.stringify(value), {
       limit,
       ...(prefix !== undefined && { prefix }),
       ...(cursor !== undefined && { cursor }),
@@ -34,7 +34,7 @@ const metadataWith = (key: string, value: unknown): string => `{${JSON.stringify
 export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("queryMetadata", [
   {
     name: "a value is found by its type as well as its text",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       for (const [index, value] of LOOKALIKE_VALUES.entries()) {
         await put(subject, `thread ${index}`, recordAt(1, { metadata: metadataWith("key", value) }));
@@ -48,7 +48,7 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
   },
   {
     name: "every key is taken literally",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       for (const [index, key] of HOSTILE_KEYS.entries()) {
         await put(subject, `thread ${index}`, recordAt(1, { metadata: metadataWith(key, 1) }));
@@ -61,7 +61,7 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
   },
   {
     name: "a key inside an object is not a key of the metadata",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       await put(subject, "t", recordAt(1, { metadata: '{"outer":{"inner":1},"list":[1]}' }));
       for (const key of ["inner", "outer.inner", "$.outer.inner", "list[0]", "0"]) {
@@ -72,13 +72,13 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
   },
   {
     name: "only the metadata of the head counts",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       await put(subject, "t", recordAt(1, { metadata: '{"stage":"draft"}' }));
       const second = await put(subject, "t", recordAt(2, { metadata: '{"stage":"final"}' }));
       assert.deepEqual(await query(subject, "stage", "draft"), []);
       await put(subject, "t", markAt(3, { head: 2 }));
-      const page = await subject.queryMetadata?.("stage", '"final"', { limit: 5 });
+      const page = await subject.queryMetadata("stage", '"final"', { limit: 5 });
       assertEntry(page?.items.filter(isReadable)[0]?.head, second, "the head of the thread that was found");
       await put(subject, "t", markAt(4, { head: 1 }), { drop: [2] });
       assert.deepEqual(await query(subject, "stage", "final"), []);
@@ -87,7 +87,7 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
   },
   {
     name: "metadata that an edit changed is found as it is now",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       await put(subject, "t", recordAt(1, { metadata: '{"stage":"draft","of":"somebody"}' }));
       await put(subject, "t", markAt(2, { head: 1 }), { replace: [recordAt(1, { metadata: '{"stage":"final"}' })] });
@@ -100,7 +100,7 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
   },
   {
     name: "removed threads are not found, copies are",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       await put(subject, "t", recordAt(1, { metadata: '{"a":1}' }));
       await subject.copy("t", "u", "second");
@@ -111,7 +111,7 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
   },
   {
     name: "every match is met exactly once, whatever the size of a page",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       const ids = Array.from({ length: 14 }, (_, index) => `match ${index}`).sort();
       for (const threadId of ids) await put(subject, threadId, recordAt(1, { metadata: '{"a":1}' }));
@@ -124,7 +124,7 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
   },
   {
     name: "a query within a prefix finds nothing outside it, whatever the prefix holds",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       for (const threadId of PREFIXED_IDS) await put(subject, threadId, recordAt(1, { metadata: '{"a":1}' }));
       for (const prefix of ["a_", "a%", "a_/1", "b", "\u00e9", ""]) {

@@ -175,10 +175,10 @@ export const namingCases: readonly ThreadLogCase[] = threadLogCasesOf("names", [
   },
   {
     name: "a query looks at the metadata of the head, wherever that was moved",
-    needs: ["queryMetadata"],
+    needs: ["metadataQuery"],
     run: async ({ subject }) => {
       const found = async (value: string): Promise<number[]> => {
-        const page = await subject.queryMetadata?.("of", JSON.stringify(value), { limit: 9 });
+        const page = await subject.queryMetadata("of", JSON.stringify(value), { limit: 9 });
         return (page?.items ?? []).filter(isReadable).map(({ head }) => head.seq);
       };
       const of = (value: string): { metadata: string } => ({ metadata: JSON.stringify({ of: value }) });

@@ -49,7 +49,7 @@ export const searchPageCases: readonly ThreadLogCase[] = threadLogCasesOf("searc
       for (let seq = 1; seq <= written; seq++) {
         await say(subject, "t", seq, `common ${"filler ".repeat(seq % 5)}${seq === 3 ? "rare" : ""}`.trim());
       }
-      await subject.catchUp?.(wordsOf);
+      await subject.catchUp(wordsOf);
       const many = await look(subject, ["common"], { limit: 5 });
       const newest = Array.from({ length: 5 }, (_, at) => `t/${written - at}`);
       assert.equal(many.order, written > ranksUpTo ? "newest" : "best");
@@ -70,7 +70,7 @@ export const searchPageCases: readonly ThreadLogCase[] = threadLogCasesOf("searc
       }
       await say(subject, "a/t", inOne + 1, "word seldom");
       await say(subject, "b/t", inOne + 1, "word seldom");
-      await subject.catchUp?.(wordsOf);
+      await subject.catchUp(wordsOf);
       const numbers = Array.from({ length: inOne + 1 }, (_, at) => at + 1);
       const all = ["a/t", "a/u", "b/t"].flatMap((threadId) => numbers.map((seq) => `${threadId}/${seq}`));
       const wanted = all.filter((name) => name !== `a/u/${inOne + 1}`).sort();
@@ -105,13 +105,13 @@ export const searchPageCases: readonly ThreadLogCase[] = threadLogCasesOf("searc
       const { ranksUpTo = Number.POSITIVE_INFINITY } = subject.capabilities;
       const written = Math.min(ranksUpTo + 4, MOST_RANKED_HERE);
       for (let seq = 1; seq <= written; seq++) await say(subject, "t", seq, "word");
-      await subject.catchUp?.(wordsOf);
+      await subject.catchUp(wordsOf);
       const first = await look(subject, ["word"], { limit: 5 });
       const after = first.hits.at(-1)?.place;
       if (after === undefined) return;
       await say(subject, "t", written + 1, "word");
       await say(subject, "u", 1, "word");
-      await subject.catchUp?.(wordsOf);
+      await subject.catchUp(wordsOf);
       const rest = await everyPageAfter(subject, after);
       const met = new Set(namesOf([...first.hits, ...rest]));
       assert.equal(met.size, first.hits.length + rest.length, "nothing comes twice");
@@ -123,7 +123,7 @@ export const searchPageCases: readonly ThreadLogCase[] = threadLogCasesOf("searc
     needs: ["search"],
     run: async ({ subject }) => {
       await say(subject, "t", 1, "word");
-      await subject.catchUp?.(wordsOf);
+      await subject.catchUp(wordsOf);
       for (const after of [
         "",
         "t",

@@ -5,12 +5,12 @@ import { recordSaying, wordsOf } from "./speaking-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 async function find(log: ThreadLog, words: readonly string[], limit = 50): Promise<readonly SearchHit[]> {
-  await log.catchUp?.(wordsOf);
+  await log.catchUp(wordsOf);
   return (await look(log, words, { limit })).hits;
 }
 
-export const look = async (log: ThreadLog, words: readonly string[], range: SearchRange): Promise<FoundRecords> =>
-  (await log.search?.(words, range)) ?? { hits: [], order: "best" };
+export const look = (log: ThreadLog, words: readonly string[], range: SearchRange): Promise<FoundRecords> =>
+  log.search(words, range);
 
 /** `thread/position` of every hit, sorted: the order is a matter of score. */
 async function found(log: ThreadLog, ...words: readonly string[]): Promise<readonly string[]> {
@@ -184,7 +184,7 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
           written++;
         }
       });
-      await subject.catchUp?.(wordsOf);
+      await subject.catchUp(wordsOf);
       const writtenMeanwhile = written;
       isDone = true;
       await Promise.all(writers);
@@ -199,7 +199,7 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
     needs: ["search"],
     run: async ({ subject }) => {
       for (const threadId of PREFIXED_IDS) await say(subject, threadId, 1, "fox");
-      await subject.catchUp?.(wordsOf);
+      await subject.catchUp(wordsOf);
       for (const prefix of ["a_", "a%", "a_/1", "b", "\u00e9", ""]) {
         const expected = PREFIXED_IDS.filter((threadId) => threadId.startsWith(prefix)).sort();
         const hits = (await look(subject, ["fox"], { limit: 50, prefix })).hits;

@@ -12,10 +12,10 @@ interface Bell {
 
 function listen(log: ThreadLog, threadId: string): Bell {
   let count = 0;
-  const stop = log.subscribe?.(threadId, () => {
+  const stop = log.subscribe(threadId, () => {
     count++;
   });
-  return { rung: () => count, stop: () => stop?.() };
+  return { rung: () => count, stop };
 }
 
 /** A call back may come late. Only one that never comes is a failure. */

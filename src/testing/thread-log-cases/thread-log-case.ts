@@ -1,17 +1,18 @@
 import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { type ConformanceCase, casesOf, type Fixture, type FixtureNeed } from "../conformance-case.ts";
 
-/** An optional method, a capability, or a part of the fixture. */
+/** A capability, or a part of the fixture. */
 export type ThreadLogNeed =
   | FixtureNeed
   | "conditionalAppend"
   | "listThreads"
   | "ttl"
   | "search"
+  /** A search whose index is deferred. */
   | "catchUp"
-  | "queryMetadata"
+  | "metadataQuery"
   | "subscribe"
-  | "now"
+  | "storageClock"
   /** The records outlive the process. */
   | "durable";
 
@@ -27,15 +28,17 @@ export function logOffers({ subject, ...fixture }: Fixture<ThreadLog>, need: Thr
     case "conditionalAppend":
     case "listThreads":
     case "ttl":
-      return subject.capabilities[need];
+    case "metadataQuery":
+    case "subscribe":
+      return subject.capabilities[need] === true;
     case "durable":
       return subject.capabilities.durability !== "memory";
     case "search":
+      return subject.capabilities.search !== undefined;
     case "catchUp":
-    case "queryMetadata":
-    case "subscribe":
-    case "now":
-      return subject[need] !== undefined;
+      return subject.capabilities.search === "deferred";
+    case "storageClock":
+      return subject.capabilities.clock === true;
     default:
       return fixture[need] !== undefined;
   }

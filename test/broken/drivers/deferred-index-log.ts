@@ -1,11 +1,15 @@
-import type { LogRecord, SearchHit, SearchRange } from "../../../src/checkpoint/log/thread-log.ts";
+import type { LogRecord, SearchHit, SearchRange, ThreadLog } from "../../../src/checkpoint/log/thread-log.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
 /** A correct driver that indexes after its appends, when it is asked to. */
 export class DeferredIndexLog extends ReferenceLog {
   #words = new Map<string, string>();
 
-  async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
+  constructor(inner: ThreadLog) {
+    super(inner, "deferred");
+  }
+
+  override async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
     await this.indexOnce(wordsOf);
   }
 

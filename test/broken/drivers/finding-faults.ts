@@ -8,6 +8,7 @@ import type {
   SearchHit,
   SearchRange,
   ThreadEntry,
+  ThreadLog,
 } from "../../../src/checkpoint/log/thread-log.ts";
 import { DeferredIndexLog } from "./deferred-index-log.ts";
 import type { DriverFault } from "./fault.ts";
@@ -16,7 +17,24 @@ import { type MetadataRange, ReferenceLog } from "./reference-log.ts";
 const memberOf = (metadata: string | undefined, key: string): unknown =>
   (JSON.parse(metadata ?? "{}") as Record<string, unknown>)[key];
 
+/** Can do everything, and leaves two of its flags out. */
+const silent = (inner: ThreadLog): ReferenceLog => {
+  const log = new ReferenceLog(inner);
+  const { search: _, metadataQuery: __, ...capabilities } = log.capabilities;
+  return Object.assign(log, { capabilities });
+};
+
 export const findingFaults: readonly DriverFault[] = [
+  {
+    fault: "has indexes and does not say so",
+    driver: silent,
+    caughtBy: ["what the capabilities do not offer is refused with their flag, and is not answered"],
+  },
+  {
+    fault: "answers what it cannot find with nothing",
+    driver: (inner) => Object.assign(silent(inner), { search: async () => ({ hits: [], order: "best" as const }) }),
+    caughtBy: ["what the capabilities do not offer is refused with their flag, and is not answered"],
+  },
   {
     fault: "brings its index up to date until nobody writes any more",
     driver: (inner) =>

@@ -1,20 +1,21 @@
 import { openPlace, placeOf } from "../../../src/checkpoint/find/search-place.ts";
 import { isReadable } from "../../../src/checkpoint/log/listed-threads.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  FoundRecords,
-  KnownPlace,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  LogRecord,
-  SearchHit,
-  SearchRange,
-  ThreadEntry,
-  ThreadLog,
-  ThreadTail,
+import {
+  type AppendOutcome,
+  type AppendRequest,
+  BaseThreadLog,
+  type FoundRecords,
+  type KnownPlace,
+  type LogCapabilities,
+  type LogChain,
+  type LogEntry,
+  type LogPage,
+  type LogRecord,
+  type SearchHit,
+  type SearchRange,
+  type ThreadEntry,
+  type ThreadLog,
+  type ThreadTail,
 } from "../../../src/checkpoint/log/thread-log.ts";
 import type { ErrorCode } from "../../../src/errors.ts";
 
@@ -33,19 +34,20 @@ const newestFirst = (one: SearchHit, other: SearchHit): number =>
   one.threadId === other.threadId ? other.entry.seq - one.entry.seq : one.threadId < other.threadId ? 1 : -1;
 
 /**
- * A correct driver with every optional method, on top of one without: it finds
+ * A correct driver that can do everything, on top of one that cannot: it finds
  * things by reading everything. Each faulty driver is this one with one method
  * gone wrong, so that a case that fails, fails for that reason.
  */
-export class ReferenceLog implements ThreadLog {
+export class ReferenceLog extends BaseThreadLog implements ThreadLog {
   readonly name = "reference";
   readonly capabilities: LogCapabilities;
   readonly #inner: ThreadLog;
   #trouble: string | undefined;
 
-  constructor(inner: ThreadLog) {
+  constructor(inner: ThreadLog, search: "with words" | "deferred" = "with words") {
+    super();
     this.#inner = inner;
-    this.capabilities = { ...inner.capabilities, ranksUpTo: RANKED };
+    this.capabilities = { ...inner.capabilities, search, metadataQuery: true, ranksUpTo: RANKED };
   }
 
   /** From now on every call fails; until it is given back. */
@@ -92,12 +94,12 @@ export class ReferenceLog implements ThreadLog {
     return this.#reach().copy(source, target, generation);
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<Threads> {
+  override async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<Threads> {
     const { items, cursor } = await this.#reach().listThreads(options);
     return { items: items.filter(isReadable), cursor };
   }
 
-  async search(words: readonly string[], { limit, prefix = "", after }: SearchRange): Promise<FoundRecords> {
+  override async search(words: readonly string[], { limit, prefix = "", after }: SearchRange): Promise<FoundRecords> {
     const ranked = await this.hits(words, { limit: Number.POSITIVE_INFINITY, prefix });
     const from = after === undefined ? undefined : openPlace(after, ["string", "number"]);
     const order = from?.order ?? (ranked.length > RANKED ? "newest" : "best");
@@ -124,15 +126,15 @@ export class ReferenceLog implements ThreadLog {
     return hits.sort((a, b) => b.score - a.score).slice(0, limit);
   }
 
-  async queryMetadata(key: string, valueJson: string, options: MetadataRange): Promise<Threads> {
+  override async queryMetadata(key: string, valueJson: string, options: MetadataRange): Promise<Threads> {
     return this.threadsWhere(options, ({ head }) => {
       const metadata = JSON.parse(head.metadata ?? "{}") as Record<string, unknown>;
       return Object.hasOwn(metadata, key) && JSON.stringify(metadata[key]) === valueJson;
     });
   }
 
-  subscribe(threadId: string, onChange: () => void): () => void {
-    return this.#inner.subscribe?.(threadId, onChange) ?? (() => undefined);
+  override subscribe(threadId: string, onChange: () => void): () => void {
+    return this.#inner.subscribe(threadId, onChange);
   }
 
   classify(): ErrorCode | undefined {

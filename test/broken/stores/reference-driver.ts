@@ -1,3 +1,4 @@
+import { BaseDriver } from "../../../src/driver/driver.ts";
 import { StateError } from "../../../src/errors.ts";
 import type { FullStoreDriver, Namespace, StoreDriverCapabilities } from "../../../src/store/store-driver.ts";
 import type { Fault } from "../fault.ts";
@@ -12,12 +13,13 @@ export interface StoreFault extends Fault {
  * A correct driver on top of a correct one. Each faulty driver is this one with
  * one method gone wrong, so that a case that fails, fails for that reason.
  */
-export class ReferenceDriver implements FullStoreDriver {
+export class ReferenceDriver extends BaseDriver implements FullStoreDriver {
   readonly name = "reference";
   readonly #inner: FullStoreDriver;
   #isReachable = true;
 
   constructor(inner: FullStoreDriver) {
+    super();
     this.#inner = inner;
   }
 
