@@ -5,6 +5,7 @@ import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import type { StateError } from "../errors.ts";
+import { assertStoreDriver } from "./assert-store-driver.ts";
 import { BaseStore } from "./base-store.ts";
 import { capabilitiesOfDriver, type StoreCapabilities, type StoreFlag } from "./capabilities.ts";
 import { openItemPosition, sealPosition } from "./cursors.ts";
@@ -79,6 +80,7 @@ export class Store extends BaseStore {
 
   constructor(driver: StoreDriver, options: StoreOptions = {}) {
     super();
+    assertStoreDriver(driver);
     const { embedder, embedTimeoutMs, index, textWeight } = options;
     if (embedder !== undefined) assertEmbedder(embedder);
     if (index !== undefined) assertPaths(index);

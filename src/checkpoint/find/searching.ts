@@ -15,7 +15,7 @@ import { isContent } from "../record/steps.ts";
 import { isGraphs } from "../record/thread-facts.ts";
 import { noteSealedThreads } from "../thread/sealed-threads.ts";
 import { checkedLimit, checkedPrefix, everyThread } from "./finding.ts";
-import { assertNoPlace } from "./search-place.ts";
+import { openPlace, placeOf } from "./search-place.ts";
 import { hitsInCheckpoints } from "./step-hits.ts";
 import { summariseThread } from "./summary.ts";
 
@@ -106,19 +106,20 @@ function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warn
   }
 }
 
-/** Reads every thread, for backends without an index. */
+/** Reads every thread, for backends without an index, and keeps the best behind `after`. */
 async function scan(
   context: CheckpointContext,
   words: readonly string[],
   { limit, prefix = "", after }: SearchRange,
   warnings: Warnings,
 ): Promise<FoundRecords> {
-  assertNoPlace(after);
-  let best: SearchHit[] = [];
+  const isBehind = placeTest(after);
+  let best: PlacedHit[] = [];
   for await (const { threadId } of everyThread(context, "search", prefix, warnings)) {
     await warnings.skipping(threadId, async () => {
       for await (const hit of scanThread(context, threadId, words, warnings)) {
-        best.push(hit);
+        if (!isBehind(hit)) continue;
+        best.push({ ...hit, place: scanPlace(hit) });
         if (best.length > 2 * limit) best = bestOf(best, limit);
       }
     });
@@ -126,8 +127,28 @@ async function scan(
   return { hits: bestOf(best, limit), order: "best" };
 }
 
-const bestOf = (hits: readonly SearchHit[], limit: number): SearchHit[] =>
-  hits.toSorted((a, b) => b.score - a.score).slice(0, limit);
+type PlacedHit = SearchHit & { readonly place: string };
+type Ranked = Pick<SearchHit, "score" | "threadId"> & { readonly entry: Pick<SearchHit["entry"], "seq"> };
+
+/** Total, so that a page goes on behind the last hit of the one before. */
+function byRank(a: Ranked, b: Ranked): number {
+  if (a.score !== b.score) return b.score - a.score;
+  if (a.threadId !== b.threadId) return a.threadId < b.threadId ? -1 : 1;
+  return a.entry.seq - b.entry.seq;
+}
+
+const bestOf = (hits: readonly PlacedHit[], limit: number): PlacedHit[] => hits.toSorted(byRank).slice(0, limit);
+
+/** A score is no whole number, and its text is exact. */
+const scanPlace = ({ score, threadId, entry }: SearchHit): string =>
+  placeOf("best", String(score), threadId, entry.seq);
+
+function placeTest(after: string | undefined): (hit: SearchHit) => boolean {
+  if (after === undefined) return () => true;
+  const [score, threadId, seq] = openPlace(after, ["string", "string", "number"]).parts;
+  const last: Ranked = { score: Number(score), threadId, entry: { seq } };
+  return (hit) => byRank(last, hit) < 0;
+}
 
 async function* scanThread(
   context: CheckpointContext,
