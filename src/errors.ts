@@ -48,7 +48,11 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly retryable: boole
   MISSING_DEPENDENCY: { retryable: false, means: "a client package is not installed; the message names it" },
   CLOSED: { retryable: false, means: "used after close()" },
   MODEL_FAILED: { retryable: false, means: "the model did not answer; what was said before is saved" },
-  INTERRUPTED: { retryable: false, means: "the thread waits for a person's answer; resume it with one" },
+  INTERRUPTED: {
+    retryable: false,
+    means:
+      "the thread waits for a person or an outcome: `resume` answers, `complete` brings it, `declineWaiting` gives up",
+  },
   UNKNOWN: { retryable: false, means: "the backend could not say what went wrong" },
 };
 
