@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { exactForm } from "../../../test/exact-form.ts";
 import { runs } from "../../../test/property-seed.ts";
-import { decodeText, decodeValue, encodeText, encodeValue } from "./codec.ts";
+import { decodeText, decodeValue, encodeText, encodeValue, jsonText } from "./codec.ts";
 import { immutableCopy } from "./doorway.ts";
 
 /** Any sequence of UTF-16 code units, so that halves of pairs, U+0000 and U+2028 occur. */
@@ -106,4 +106,21 @@ test("any JSON at all is read as data or refused with a typed error", () => {
     }
   });
   fc.assert(property, runs(5_000));
+});
+
+test("the text of a tree is the one that JSON.stringify gives", () => {
+  fc.assert(
+    fc.property(storable, (value) => {
+      const tree = encodeValue(value, "value");
+      expect(jsonText(tree)).toBe(JSON.stringify(tree));
+    }),
+    runs(400),
+  );
+});
+
+test("every character is written as JSON.stringify writes it", () => {
+  for (let code = 0; code <= 0xffff; code++) {
+    const text = `a${String.fromCharCode(code)}b`;
+    if (jsonText(text) !== JSON.stringify(text)) expect.fail(`U+${code.toString(16)}`);
+  }
 });
