@@ -167,6 +167,10 @@ export class SealedStoreDriver implements StoreDriver {
     return this.#inner.now();
   }
 
+  async verify(): Promise<void> {
+    await this.#inner.verify?.();
+  }
+
   /** Also removes what a restored backup holds of people whose keys are gone, which is invisible above. */
   async scrub(): Promise<ScrubReport> {
     for await (const stored of this.#everyItem({ namespace: [], recursive: true, condition: undefined })) {

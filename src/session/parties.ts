@@ -208,18 +208,23 @@ export function storeParty(store: BaseStore, name: string): ErasureParty {
     held: () => held.list,
     async *find(forgets, warnings) {
       held.clear();
+      let isThrough = true;
       for await (const items of pages(store, warnings)) {
         const found = items.flatMap((item) => {
           const places = placesIn(item, forgets);
           return places.length === 0 ? [] : [{ item, places }];
         });
         const holds = found.length === 0 ? undefined : await activeHoldsIn(store);
-        yield found.flatMap(({ item, places }) => {
+        const free = found.flatMap(({ item, places }) => {
           const hold = holds && keeperOf(holds, item);
           if (hold !== undefined) held.add(hold, places.length);
           return hold === undefined ? places : [];
         });
+        isThrough &&= free.length === 0;
+        yield free;
       }
+      // The list is an index, which may lack what is stored.
+      if (isThrough) await access?.call({ operation: "erase" }, async (driver) => driver.verify?.());
     },
     async erase(places, forgets) {
       let items = 0;

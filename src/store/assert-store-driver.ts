@@ -19,6 +19,7 @@ const METHODS: Readonly<Record<Method, "always" | "with vectors" | "if it likes"
   readVector: "with vectors",
   dimension: "with vectors",
   searchText: "if it likes",
+  verify: "if it likes",
   connect: "if it likes",
   scrub: "if it likes",
 };

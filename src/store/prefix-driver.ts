@@ -88,6 +88,10 @@ export class PrefixStoreDriver implements StoreDriver {
     return this.#below.clear({ ...scope, namespace: this.#inside(scope.namespace) }, options);
   }
 
+  async verify(): Promise<void> {
+    await this.#below.verify?.();
+  }
+
   scrub(): Promise<ScrubReport> {
     return this.#below.scrub();
   }

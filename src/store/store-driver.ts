@@ -204,6 +204,13 @@ export interface StoreDriver extends Driver {
   /** The length of the vectors at or below a namespace, of whichever is found first; `undefined` where there are no vectors. */
   dimension?(below: Namespace): Promise<number | undefined>;
 
+  /**
+   * Goes through all that is stored, in bounded steps, and not by what items are found by: takes out what has ended, and
+   * throws `CORRUPT` where anything is kept that no list shows. Asked by an erasure before it trusts that there is nothing
+   * left. Not needed where what finds an item and the item itself cannot come apart.
+   */
+  verify?(): Promise<void>;
+
   /** The storage's own clock. */
   now(): Promise<number>;
 }

@@ -1,8 +1,9 @@
 import { Redis } from "ioredis";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { clearPrefix, freshPrefix, makeUser } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
+import { encodeId } from "../../store/namespaces.ts";
 import { PersonalData } from "../../wiring/personal-data.ts";
 import { InMemoryStore } from "../memory/index.ts";
 import { mendRedisStore, redisStore } from "./index.ts";
@@ -89,6 +90,59 @@ await describeWithService("redis", (url) => {
     expect(await data.eraseUser("ada")).toMatchObject({ verified: true });
     expect((await store.listKeys(NS)).slice()).toEqual([]);
     await dispose();
+  });
+
+  describe("where the counts of the parts agree, an erasure goes by what is stored", () => {
+    const id = encodeId({ namespace: NS, key: "profile" });
+    const ofNothing = encodeId({ namespace: NS, key: "nothing" });
+    const tampers: Readonly<Record<string, (key: (part: string) => string) => Promise<unknown>>> = {
+      "an item that no list shows": async (key) => {
+        await admin.zrem(key("ids"), id);
+        await admin.zadd(key("ids"), 0, ofNothing);
+      },
+      "a vector that is no item's": async (key) => {
+        const named = (await admin.hkeys(key("vectors"))).find((name) => name.startsWith(id)) ?? "";
+        const vector = (await admin.hgetBuffer(key("vectors"), named)) ?? Buffer.of();
+        await admin.hdel(key("vectors"), named);
+        await admin.hset(key("vectors"), `${ofNothing}\u00025`, vector);
+      },
+      "the word of no item": async (key) => {
+        const [word = ""] = await admin.zrange(key("words"), "0", "0");
+        await admin.zrem(key("words"), word);
+        await admin.zadd(key("words"), 0, `zebra\u0001${ofNothing}\u00021/1`);
+      },
+    };
+
+    test.each(Object.entries(tampers))(
+      "and is not verified beside %s, until the store is mended",
+      async (_, tamper) => {
+        const { store, prefix, dispose } = await storeOf();
+        const key = (part: string): string => `${prefix}{store}:${part}`;
+        expect(await admin.zscore(key("ids"), id)).toBe("0");
+        await tamper(key);
+        const data = new PersonalData({ stores: [store], ledger: new InMemoryStore(), key: "k".repeat(32) });
+        expect(await failureOf(() => data.eraseUser("ada"))).toMatchObject({ code: "CORRUPT" });
+        await mendRedisStore({ url, prefix });
+        expect(await data.eraseUser("ada")).toMatchObject({ verified: true });
+        expect((await admin.hkeys(key("items"))).filter((name) => name.startsWith("users"))).toEqual([]);
+        expect([await admin.hlen(key("vectors")), await admin.zcard(key("words"))]).toEqual([0, 0]);
+        await dispose();
+      },
+    );
+
+    test("and takes out what has ended, however much of it lies there still", async () => {
+      const { store, prefix, dispose } = await storeOf();
+      const entries = Array.from({ length: 400 }, (_, at) => ({
+        ...{ namespace: NS, key: `ended ${at}`, value: { text: "quagga" } },
+        ...{ ttlSeconds: 0.001, metadata: { subject: "ada" } },
+      }));
+      await store.putBatch(entries);
+      expect(await admin.hlen(`${prefix}{store}:items`)).toBeGreaterThan(300);
+      const data = new PersonalData({ stores: [store], ledger: new InMemoryStore(), key: "k".repeat(32) });
+      expect(await data.eraseUser("ada")).toMatchObject({ verified: true });
+      for (const record of await admin.hvals(`${prefix}{store}:items`)) expect(record).not.toContain("quagga");
+      await dispose();
+    });
   });
 
   test("a word that is in more items than one step reads ranks them all", async () => {

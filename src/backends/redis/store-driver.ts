@@ -30,6 +30,9 @@ import {
   MEND_VECTORS,
   PAGE_OF_ITEMS,
   READ_ITEMS,
+  SWEEP_ENDED,
+  VERIFY_FIELDS,
+  VERIFY_MEMBERS,
   WALK_NAMESPACES,
   WRITE_ITEMS,
 } from "./scripts/store-scripts.ts";
@@ -208,6 +211,26 @@ export class RedisStoreDriver extends BaseDriver implements FullStoreDriver {
     for await (const names of fieldsOf(port, vectors)) await run(MEND_VECTORS, this.#keys.all, names);
     await run(END_MENDING, this.#keys.all);
     return { items: there, vectors: near };
+  }
+
+  /** Each part against the others, some entries in a step. */
+  async verify(): Promise<void> {
+    let left = Number(asText(await this.#run(SWEEP_ENDED, [])));
+    // What ends meanwhile is a later erasure's.
+    for (let before = Number.POSITIVE_INFINITY; left > 0 && left < before; ) {
+      before = left;
+      left = Number(asText(await this.#run(SWEEP_ENDED, [])));
+    }
+    const { port } = await (await this.#link.get()).server();
+    const [items = "", , vectors = ""] = this.#keys.all;
+    for await (const fields of fieldsOf(port, items)) await this.#run(VERIFY_FIELDS, ["items", ...fields]);
+    for await (const fields of fieldsOf(port, vectors)) await this.#run(VERIFY_FIELDS, ["vectors", ...fields]);
+    for (const part of ["ids", "vids", "words"]) {
+      for (let last: unknown = ""; ; ) {
+        last = await this.#run(VERIFY_MEMBERS, [part, last as Argument, String(ITEMS_AT_ONCE)]);
+        if (asText(last) === "") break;
+      }
+    }
   }
 
   classify(error: unknown): ErrorCode | undefined {

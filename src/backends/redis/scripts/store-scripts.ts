@@ -355,3 +355,46 @@ if redis.call('HGET', items, PARTS) ~= '${MENDING}' then return redis.error_repl
 noteParts()
 return 'ended'
 `);
+
+/** Takes out some items that have ended; says how many others end at all, "0" if none has ended by now. */
+export const SWEEP_ENDED: Script = script(`${NAMES}
+local fault = forbidden() or outOfStep() or apart()
+if fault then return fault end
+local now = milliseconds()
+local function hasEnded() return redis.call('ZRANGEBYSCORE', ends, '-inf', whole(now), 'LIMIT', 0, 1)[1] end
+if hasEnded() then
+  takeOutEnded(now)
+  noteParts()
+end
+return hasEnded() and whole(redis.call('ZCARD', ends)) or '0'
+`);
+
+const ASTRAY = `return redis.error_reply('APART something is kept that belongs to no item, or an item that no list shows')`;
+
+/** ARGV  "items" or "vectors", then fields of it. Whether each of them is where it is looked for. */
+export const VERIFY_FIELDS: Script = script(`${NAMES}
+local fault = outOfStep() or apart()
+if fault then return fault end
+for at = 2, #ARGV do
+  local field = ARGV[at]
+  if ARGV[1] == 'items' then
+    if redis.call('HEXISTS', items, field) == 1 and not redis.call('ZSCORE', ids, field) then ${ASTRAY} end
+  elseif redis.call('HEXISTS', vectors, field) == 1 then
+    local id = string.match(field, '^([^\\2]*)')
+    if not redis.call('ZSCORE', vids, field) or redis.call('HEXISTS', items, id) == 0 then ${ASTRAY} end
+  end
+end
+return 'ok'
+`);
+
+/** ARGV  "ids", "vids" or "words", behind which member, how many. Whether each belongs to an item; the last one, or "" at the end. */
+export const VERIFY_MEMBERS: Script = script(`${NAMES}
+local fault = outOfStep() or apart()
+if fault then return fault end
+local part = ({ids = {ids, '^(.*)$'}, vids = {vids, '^([^\\2]*)'}, words = {words, '^[^\\1]*\\1(.*)\\2[^\\2]*$'}})[ARGV[1]]
+local members = redis.call('ZRANGEBYLEX', part[1], ARGV[2] == '' and '-' or '(' .. ARGV[2], '+', 'LIMIT', 0, ARGV[3])
+for _, member in ipairs(members) do
+  if redis.call('HEXISTS', items, string.match(member, part[2])) == 0 then ${ASTRAY} end
+end
+return members[tonumber(ARGV[3])] or ''
+`);
