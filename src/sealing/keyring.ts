@@ -21,6 +21,12 @@ export interface KeyedPerson {
   readonly createdAt: number;
 }
 
+/** A tenant's key, and when it was last seen in the store. */
+interface KnownTenant {
+  readonly named: NamedKey;
+  readonly at: number;
+}
+
 /** A person's key as it was read at some time; without a key, it was destroyed. */
 interface KnownPerson {
   readonly item: PersonItem;
@@ -55,7 +61,7 @@ export class Keyring {
   readonly #indexKey: Uint8Array;
   readonly #now: () => number;
   readonly #cacheMs: number;
-  readonly #tenants = new Map<string, NamedKey>();
+  readonly #tenants = new Map<string, KnownTenant>();
   readonly #people = new Recent<KnownPerson>(MOST_CACHED);
   /** By tenant and person, because computing one costs as much as sealing two boxes. */
   #tokens = new Recent<string>(MOST_CACHED);
@@ -120,12 +126,47 @@ export class Keyring {
 
   /** The key of a tenant that was asked for before. It stays the same for ever, so it need not be waited for. */
   knownTenantKey(tenant: string): NamedKey | undefined {
-    return this.#tenants.get(tenant);
+    return this.#tenants.get(tenant)?.named;
+  }
+
+  /** The same to seal with: it was in the store of the keys a moment ago. */
+  confirmedTenantKey(tenant: string): NamedKey | undefined {
+    const known = this.#tenants.get(tenant);
+    return known !== undefined && this.#isFresh(known.at) ? known.named : undefined;
+  }
+
+  /**
+   * Looks whether a known key is still in the store, before more is sealed with it. A store of keys can go back in time,
+   * and what is sealed with a key that it lost could be read by this process alone: where it has none, the key is put
+   * back; another one that was made since counts from now on.
+   */
+  async confirmTenantKey(tenant: string): Promise<void> {
+    const known = this.#tenants.get(tenant);
+    if (known === undefined || this.#isFresh(known.at)) return;
+    const { named } = known;
+    // An outage of the store of the keys keeps nobody from what needs no new key.
+    const found = await this.#shelf.tenant(tenant).then(
+      (kept) => kept?.value.id,
+      (error: unknown) => {
+        if (!StateError.is(error)) throw error;
+        return named.id;
+      },
+    );
+    if (found === named.id) return void this.#tenants.set(tenant, { named, at: this.#now() });
+    if (found === undefined) await this.#putTenant(tenant, named);
+    this.#tenants.delete(tenant);
+  }
+
+  #putTenant(tenant: string, { id, key }: NamedKey): Promise<unknown> {
+    return this.#masters.wrapLasting(key, this.#place("tenant", tenant, id), null, {
+      put: (wrapped, version) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key: wrapped }, version),
+      read: async () => storedKey(await this.#shelf.tenant(tenant)),
+    });
   }
 
   /** The key of a tenant. `isNew`: creates a missing one, for what is sealed from now on. */
   async tenantKey(tenant: string, { isNew }: { readonly isNew: boolean }): Promise<NamedKey | undefined> {
-    const known = this.#tenants.get(tenant);
+    const known = this.knownTenantKey(tenant);
     if (known !== undefined) return known;
     for (let races = 0; races < MOST_RACES; races++) {
       const found = await this.#masters.open(
@@ -134,17 +175,13 @@ export class Keyring {
       );
       if (found?.key !== undefined) {
         const named = { id: found.kept.value.id, key: found.key };
-        this.#tenants.set(tenant, named);
+        this.#tenants.set(tenant, { named, at: this.#now() });
         return named;
       }
       if (!isNew) return undefined;
       const id = newId();
-      const place = this.#place("tenant", tenant, id);
       // If another process was faster, its key is read in the next round.
-      await this.#masters.wrapLasting(newKey(place), place, null, {
-        put: (key, version) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, version),
-        read: async () => storedKey(await this.#shelf.tenant(tenant)),
-      });
+      await this.#putTenant(tenant, { id, key: newKey(this.#place("tenant", tenant, id)) });
     }
     throw alwaysOvertaken();
   }
@@ -373,8 +410,12 @@ export class Keyring {
 
   #fresh(token: string): KnownPerson | undefined {
     const known = this.#people.get(token);
-    const age = this.#now() - (known?.at ?? 0);
-    return known !== undefined && age >= 0 && age < this.#cacheMs ? known : undefined;
+    return known !== undefined && this.#isFresh(known.at) ? known : undefined;
+  }
+
+  #isFresh(at: number): boolean {
+    const age = this.#now() - at;
+    return age >= 0 && age < this.#cacheMs;
   }
 
   async #load(token: string): Promise<KnownPerson | undefined> {

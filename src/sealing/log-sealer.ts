@@ -76,7 +76,7 @@ export class LogSealer {
     if (record === undefined || records.length > 1 || before !== NO_PEOPLE) return undefined;
     const { isIndexPlain } = this.#options;
     const place = this.#place(threadId);
-    const key = this.#sealingKeys.get(place.tenant);
+    const key = this.#keyInHand(place.tenant);
     if (key === undefined || !namesNobody(record)) return undefined;
     return {
       records: [sealedRecord(record, { place, generation, key, isIndexPlain }, before, undefined)],
@@ -88,7 +88,7 @@ export class LogSealer {
     const { isIndexPlain } = this.#options;
     const place = this.#place(threadId);
     const { tenant } = place;
-    const key = this.#sealingKeys.get(tenant) ?? (yield* awaited(this.#sealingKey(tenant)));
+    const key = this.#keyInHand(tenant) ?? (yield* awaited(this.#sealingKey(tenant)));
     const sealing = { place, generation, key, isIndexPlain };
     const naming = records.map((record) => (namesNobody(record) ? undefined : contentOf(record, before)));
     const named = yield* this.#personKeys(
@@ -118,8 +118,14 @@ export class LogSealer {
     return { records: sealed, people };
   }
 
+  #keyInHand(tenant: string): NamedKey | undefined {
+    const key = this.#sealingKeys.get(tenant);
+    return key === this.#options.keyring.confirmedTenantKey(tenant) ? key : undefined;
+  }
+
   async #sealingKey(tenant: string): Promise<NamedKey> {
     const { keyring, log } = this.#options;
+    await keyring.confirmTenantKey(tenant);
     const key = await keyToSealLogWith(keyring, log, tenant);
     this.#sealingKeys.set(tenant, key);
     return key;

@@ -205,7 +205,7 @@ export class SealedStoreDriver implements StoreDriver {
     if (change.vector !== undefined && !areVectorsPlain) throw noVectors(this.name);
     const keyring = await this.#ring.get();
     const tenant = tenantOf(change.namespace);
-    const key = keyring.knownTenantKey(tenant) ?? (await this.#firstKey(keyring, change.namespace));
+    const key = keyring.confirmedTenantKey(tenant) ?? (await this.#firstKey(keyring, change.namespace));
     const { peopleOfItem, sealedItem } = await sealedItems.get();
     const people = peopleOfItem(change, change);
     const owners = await keyring.personKeys(tenant, people.owners);
@@ -217,6 +217,7 @@ export class SealedStoreDriver implements StoreDriver {
   }
 
   async #firstKey(keyring: Keyring, namespace: Namespace): Promise<NamedKey> {
+    await keyring.confirmTenantKey(this.#options.tenantOf(namespace));
     const { keyToSealItemsWith } = await import("./first-key.ts");
     return keyToSealItemsWith(keyring, this.#inner, this.#options.tenantOf, namespace);
   }
