@@ -86,6 +86,33 @@ export const agentScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "a question whose answer was lost waits again, and is answered as it is there",
+    run: async function* (world, t) {
+      const { checkpointer } = world.live;
+      const painted: string[] = [];
+      const paint = tool({
+        name: "paint",
+        execute: async (_, { interrupt }) => {
+          const colour = await interrupt({ question: "which colour?" });
+          painted.push(String(colour));
+          return colour;
+        },
+      });
+      const asking: ScriptStep = { toolCalls: [{ name: "paint", id: "paint" }] };
+      const own = agent(checkpointer, [asking, "lost", "ready"], [paint]);
+      const { interrupts } = await own.run("go", { threadId: t });
+      const interruptId = interrupts[0]?.id ?? "";
+      yield;
+      await own.resume({ threadId: t, interruptId, response: "red" });
+      yield;
+      await world.other();
+      expect((await loaded(checkpointer, t)).interrupts.map(({ id }) => id)).toEqual([interruptId]);
+      await own.resume({ threadId: t, interruptId, response: "blue" });
+      expect(painted).toEqual(["red", "blue"]);
+      await expectLines(world, t, ["user: go", "assistant: ", "tool: blue", "assistant: ready"]);
+    },
+  },
+  {
     name: "a run that ended is not there, also to the agent that ran it, and its question can be asked again",
     run: async function* (world, t) {
       const { checkpointer } = world.live;

@@ -213,6 +213,40 @@ export const checkpointerScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "a lease that was kept is held on: others are refused, and its holder saves on from what is there",
+    run: async function* (world, t) {
+      const { checkpointer } = world.live;
+      const kept = await growThread(checkpointer, t, 2);
+      const [taken, lost, back, end] = [gate(), gate(), gate(), gate()];
+      const results: unknown[] = [];
+      let now: Line | undefined;
+      const holding = checkpointer.withLease(t, async (lease) => {
+        taken.open();
+        await lost.opened;
+        const gone = and(kept.state, "lost");
+        await checkpointer.save(gone, t, { lease });
+        back.open();
+        await end.opened;
+        results.push((await failureOf(() => checkpointer.save(and(gone, "late"), t, { lease }))).code);
+        const state = and(await loaded(checkpointer, t), "mine");
+        now = { ids: [...kept.ids, await checkpointer.save(state, t, { lease })], state };
+      });
+      await taken.opened;
+      yield;
+      lost.open();
+      await back.opened;
+      yield;
+      const other = await world.other();
+      expect((await failureOf(() => other.checkpointer.withLease(t, async () => "taken"))).code).toBe("CONFLICT");
+      const state = and(await loaded(other.checkpointer, t), "other");
+      expect((await failureOf(() => other.checkpointer.save(state, t))).code).toBe("CONFLICT");
+      end.open();
+      await holding;
+      expect(results).toEqual(["CONFLICT"]);
+      await expectLine([world.live, other], t, now as Line);
+    },
+  },
+  {
     name: "a watch shows what is there since, each checkpoint once and in order",
     run: async function* (world, t) {
       const { checkpointer } = world.live;

@@ -1,5 +1,7 @@
 import { expect } from "vitest";
+import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import type { Store } from "../../src/store/store.ts";
+import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { failureOf } from "../failure-of.ts";
 import type { Process, Scenario } from "./world.ts";
 
@@ -7,6 +9,11 @@ const storeOf = ({ store }: Process): Store => {
   if (store === undefined) throw new Error("the scenario must say that it needs a store");
   return store;
 };
+
+async function* twoPauses(): AsyncGenerator<void, void, void> {
+  yield;
+  yield;
+}
 
 export const itemScenarios: readonly Scenario[] = [
   {
@@ -63,6 +70,56 @@ export const itemScenarios: readonly Scenario[] = [
       for (const store of [live, other]) {
         expect(await store.get(NS, "list")).toEqual(["kept", "theirs", "mine", "again"]);
       }
+    },
+  },
+  {
+    name: "an erasure takes a person's items as they are there, and verifies it",
+    needs: "store",
+    run: async function* (world, t) {
+      const live = storeOf(world.live);
+      const NS = [t, "people"];
+      const [ann, bob] = [{ metadata: { subject: `ann of ${t}` } }, { metadata: { subject: `bob of ${t}` } }];
+      await live.put(NS, "a", "of ann", ann);
+      await live.put(NS, "b", "of bob", bob);
+      yield;
+      await live.put(NS, "a", "of bob, lost", bob);
+      await live.put(NS, "b", "of ann, lost", ann);
+      await live.list(NS);
+      yield;
+      const other = storeOf(await world.other());
+      await other.put(NS, "c", "more of ann", ann);
+      const data = new PersonalData({ stores: [live], ledger: new InMemoryStore(), key: "k".repeat(43) });
+      expect((await data.eraseUser(ann.metadata.subject)).verified).toBe(true);
+      for (const store of [live, other]) {
+        expect((await store.list(NS)).map(({ key, value }) => [key, value])).toEqual([["b", "of bob"]]);
+      }
+      await data.close();
+    },
+  },
+  {
+    name: "a search by meaning compares the vectors that are there",
+    needs: "store",
+    run: async function* (world, t) {
+      const live = storeOf(world.live);
+      if (!live.capabilities.semanticSearch) return yield* twoPauses();
+      const NS = [t, "vectors"];
+      const put = (store: Store, key: string, embedding: readonly number[]) =>
+        store.putWithEmbedding(NS, key, key, { embedding: [...embedding] });
+      const nearest = async (store: Store) =>
+        (await store.searchByEmbedding(NS, { query: [1, 0, 0], limit: 3 })).map(({ key }) => key);
+      for (let index = 0; index < 10; index++) await put(live, `k${index}`, [1, 2, 10 + index]);
+      expect(await nearest(live)).toEqual(["k0", "k1", "k2"]);
+      yield;
+      await put(live, "lost", [1, 0, 0]);
+      await put(live, "k5", [1, 0.1, 0]);
+      await put(live, "k6", [1, 0.2, 0]);
+      expect(await nearest(live)).toEqual(["lost", "k5", "k6"]);
+      yield;
+      const other = storeOf(await world.other());
+      await put(other, "k7", [1, 0, 0]);
+      await put(other, "theirs", [1, 0.1, 0]);
+      await put(other, "k5", [1, 2, 9]);
+      for (const store of [live, other]) expect(await nearest(store)).toEqual(["k7", "theirs", "k5"]);
     },
   },
   {

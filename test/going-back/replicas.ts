@@ -2,6 +2,11 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { Client } from "pg";
+import { expect } from "vitest";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { StateError } from "../../src/errors.ts";
+import type { AgentState } from "../../src/state/agent-state.ts";
+import { and, growThread, loaded, textsOf } from "../../src/testing/checkpointer-cases/conversations.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";
 import { startPostgres, startPostgresStandby } from "../services/postgres.ts";
 import { startRedis } from "../services/redis.ts";
@@ -9,7 +14,7 @@ import type { TestServer } from "../services/server-process.ts";
 import type { GoingBack, Process } from "./world.ts";
 
 /** A server and its asynchronous replica, which hears of it through a link that can be cut. */
-interface Pair {
+export interface Pair {
   readonly primary: TestServer;
   readonly replica: TestServer;
   /** Waits until the replica has what the primary has, and cuts the link. */
@@ -95,6 +100,68 @@ export async function postgresPair(): Promise<Pair> {
       await Promise.all([primary.stop(), replica.stop()]);
     },
   };
+}
+
+/**
+ * A save of one more message to each of these threads is under way: the primary has made it and nobody was told, when
+ * the replica without it is promoted. `meanwhile` is what other processes do there before the first one finds it.
+ */
+export async function unanswered(
+  pair: Pair,
+  open: (url: string) => Promise<Process>,
+  threadIds: readonly string[],
+  meanwhile: (other: Checkpointer) => Promise<void>,
+): Promise<{
+  readonly outcomes: readonly PromiseSettledResult<string>[];
+  readonly lines: readonly (readonly string[])[];
+}> {
+  const address = await startCuttingProxy({ targetPort: pair.primary.port });
+  const at = (port: number): string => Object.assign(new URL(pair.primary.url), { port: String(port) }).href;
+  const [live, witness] = [await open(at(address.port)), await open(pair.primary.url)];
+  const other = await open(at(pair.replica.port));
+  try {
+    const states: AgentState[] = [];
+    for (const threadId of threadIds) states.push((await growThread(live.checkpointer, threadId, 2)).state);
+    await pair.cutLink();
+    address.swallow("to client");
+    const saving = threadIds.map((threadId, index) =>
+      insisting(live.checkpointer, and(states[index] as AgentState, "mine"), threadId),
+    );
+    for (const threadId of threadIds) {
+      await until("the save", async () => (await loaded(witness.checkpointer, threadId)).messages.length === 3);
+    }
+    await pair.promote();
+    await meanwhile(other.checkpointer);
+    address.leadTo(pair.replica.port);
+    address.restore();
+    await pair.primary.kill();
+    const outcomes = await Promise.allSettled(saving);
+    const lines: (readonly string[])[] = [];
+    for (const threadId of threadIds) {
+      lines.push(textsOf(await loaded(live.checkpointer, threadId)));
+      expect((await other.checkpointer.verify(threadId))?.faults).toEqual([]);
+    }
+    return { outcomes, lines };
+  } finally {
+    for (const { checkpointer, store } of [live, witness, other]) {
+      await checkpointer.close();
+      await store?.close();
+    }
+    await address.close();
+    await pair.stop();
+  }
+}
+
+/** As the docs say it: what may have been written is saved again, and applied once. */
+async function insisting(checkpointer: Checkpointer, state: AgentState, threadId: string): Promise<string> {
+  for (const began = performance.now(); ; ) {
+    try {
+      return await checkpointer.save(state, threadId);
+    } catch (error) {
+      const isOutage = StateError.is(error) && error.retryable && performance.now() - began < PATIENCE_MS;
+      if (!isOutage) throw error;
+    }
+  }
 }
 
 /** A process that comes to the primary by an address, and to the promoted replica by the same one. */
