@@ -6,11 +6,15 @@ import type { UserMessage } from "../state/message.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
 import { asUserMessage, withId } from "./assert-prompt.ts";
-import { assertResumeOptions, assertRunOptions, assertThreadNamed } from "./assert-run-options.ts";
+import {
+  assertCompleteOptions,
+  assertResumeOptions,
+  assertRunOptions,
+  assertThreadNamed,
+} from "./assert-run-options.ts";
 import type { RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
-import { assertDrainOptions, type DrainOptions, drainRuns, signalOf } from "./run/cut-off.ts";
-import { LimitGuard } from "./run/limits.ts";
+import { assertDrainOptions, type DrainOptions, drainRuns, LimitGuard, signalOf } from "./run/limits.ts";
 import type { Opening } from "./run/opening.ts";
 import type { RecoverArguments, RecoverOptions, RecoverReport } from "./run/recovering.ts";
 import type { RunError } from "./run/run-error.ts";
@@ -18,7 +22,6 @@ import { aboutSubject } from "./run/run-subject.ts";
 import type { Runner, RunPlace } from "./run/runner.ts";
 import { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
-import { assertCompleteOptions } from "./tool-call/assert-complete-options.ts";
 import { assertAnswerable, assertTools } from "./tool-call/assert-tools.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
 import type { PersonAnswer } from "./tool-call/interrupts.ts";

@@ -2,8 +2,9 @@ import { assertKnownOptions, described, type OptionKinds } from "../internal/kno
 import { assertSubjects } from "../state/people/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
+import type { CompleteOptions } from "./tool-call/completing.ts";
 
-export const SHARED_OPTIONS: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
+const SHARED_OPTIONS: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
   threadId: "string",
   signal: "object",
   metadata: "object",
@@ -113,4 +114,26 @@ export function assertMethods(where: string, value: object, methods: readonly st
   throw new TypeError(
     `${where} must be an object with ${methods.map((name) => `${name}()`).join(" and ")}; ${missing}() is missing`,
   );
+}
+
+const { subject: _, ...SHARED } = SHARED_OPTIONS;
+const OPTIONS: OptionKinds<CompleteOptions> = {
+  ...SHARED,
+  toolCallId: "string",
+  result: "anything",
+  error: "anything",
+};
+
+export function assertCompleteOptions(options: CompleteOptions): void {
+  const usage = "Write agent.complete({ threadId, toolCallId, result })";
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`complete() takes one object, not ${described(options)}. ${usage}`);
+  }
+  assertKnownOptions("complete()", options, OPTIONS);
+  for (const name of ["threadId", "toolCallId"] as const) {
+    if (options[name] === undefined) throw new TypeError(`complete() needs ${name}. ${usage}`);
+  }
+  if ("result" in options === "error" in options) {
+    throw new TypeError(`complete() needs a result or an error, one of the two. ${usage}`);
+  }
 }

@@ -3,8 +3,8 @@ export type { AgentThread, StateChange } from "../agent/agent-thread.ts";
 export type { RunEvent, RunResult, StopReason } from "../agent/events.ts";
 export type { Guards, Verdict } from "../agent/guards.ts";
 export type { AgentHooks } from "../agent/hooks.ts";
+export type { PrepareStep, Step, StepChanges } from "../agent/model-call/model-question.ts";
 export type { ModelSettings, ToolChoice } from "../agent/model-call/model-settings.ts";
-export type { PrepareStep, Step, StepChanges } from "../agent/model-call/prepare-step.ts";
 export type { ModelPrice, PriceTable } from "../agent/model-call/prices.ts";
 export { repairHistory } from "../agent/model-call/repair-history.ts";
 export type { FollowOptions } from "../agent/page/following.ts";
@@ -18,8 +18,7 @@ export type {
   ShapeContext,
   ShapedConversation,
 } from "../agent/ports.ts";
-export type { DrainOptions } from "../agent/run/cut-off.ts";
-export type { RunLimits } from "../agent/run/limits.ts";
+export type { DrainOptions, RunLimits } from "../agent/run/limits.ts";
 export type { WhenBusy } from "../agent/run/only-writer.ts";
 export type { RecoverOptions, RecoverReport } from "../agent/run/recovering.ts";
 export { RunError } from "../agent/run/run-error.ts";
@@ -39,7 +38,7 @@ export {
   type VerifiedOutcome,
 } from "../agent/tool-call/tool.ts";
 export { OutcomeUnknown, type ToolContent, toolContent } from "../agent/tool-call/tool-result.ts";
-export type { RetryOptions } from "../agent/tool-call/tool-retry.ts";
+export type { RetryOptions } from "../agent/tool-call/tool.ts";
 export { type CompactingOptions, compactingConversation } from "../conversation/compacting.ts";
 export { estimateTokens, type TokenCounter } from "../conversation/estimate-tokens.ts";
 export type { Summarizer, Summary, SummaryRequest } from "../conversation/summarize.ts";

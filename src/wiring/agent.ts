@@ -1,6 +1,6 @@
 import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
-import type { PrepareStep } from "../agent/model-call/prepare-step.ts";
-import type { DrainOptions } from "../agent/run/cut-off.ts";
+import type { PrepareStep } from "../agent/model-call/model-question.ts";
+import type { DrainOptions } from "../agent/run/limits.ts";
 import type { NamedTool } from "../agent/tool-call/tool.ts";
 import { fixedUrl, openCheckpointer } from "../backends/open.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";

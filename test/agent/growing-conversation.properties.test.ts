@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { HistoryRepair, repairHistory } from "../../src/agent/model-call/repair-history.ts";
-import { isRepairRequest, repairRequest } from "../../src/agent/model-call/repair-request.ts";
-import { askedIn, turnOf } from "../../src/agent/run/turn-number.ts";
+import { askedIn, isRepairRequest, repairRequest, turnOf } from "../../src/agent/run/turn-number.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { callAt, countInDoubt, hasEndedTurn } from "../../src/state/call-facts.ts";
 import { deltaBetween } from "../../src/state/delta.ts";

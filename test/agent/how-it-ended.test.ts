@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tool } from "../../src/agent/tool-call/tool.ts";
-import { writtenResult } from "../../src/agent/tool-call/written-result.ts";
+import { writtenResult } from "../../src/agent/tool-call/tool-result.ts";
 import { type ScriptStep, scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { agentOf, eventsOf, ofType } from "./agent-of.ts";
 import { MemoryStore } from "./stored-thread.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PrepareStep } from "../../src/agent/model-call/prepare-step.ts";
+import type { PrepareStep } from "../../src/agent/model-call/model-question.ts";
 import { tool } from "../../src/agent/tool-call/tool.ts";
 import { fallbackModel } from "../../src/models/fallback-model.ts";
 import type { Model } from "../../src/models/model.ts";

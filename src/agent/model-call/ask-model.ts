@@ -13,10 +13,21 @@ import type { RunEvent } from "../events.ts";
 import { guardedAnswer } from "../guards.ts";
 import { runAfter } from "../hooks.ts";
 import type { RunContext } from "../run/run-context.ts";
-import { measured } from "../telemetry/measured-answer.ts";
+import {
+  callAttributes,
+  finishAttributes,
+  modelSpan,
+  namesOf,
+  OPERATION_DURATION,
+  responseAttributes,
+  TOKEN_USAGE,
+  usageAttributes,
+} from "../telemetry/gen-ai.ts";
+import { errorType } from "../telemetry/telemetry.ts";
 import { intend } from "../tool-call/ledger.ts";
 import { unusualFinish, wholeCalls } from "./finish.ts";
 import { buildRequest, type ModelQuestion } from "./model-question.ts";
+import { costOf } from "./prices.ts";
 import { filesToLeaveOut, isAboutTheRequest, rememberRefused, withoutFiles } from "./refused-files.ts";
 
 /**
@@ -57,7 +68,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   return named;
 }
 
-export interface Collected {
+interface Collected {
   /** The model that answered, which may be another than the one that was asked. */
   readonly answeredBy: string;
   readonly response: { readonly model?: string; readonly id?: string };
@@ -193,4 +204,36 @@ function unusedId(state: AgentState, given: string, used: ReadonlySet<string> = 
 function mustSave({ parts, limits }: RunContext, { toolCalls = [] }: AssistantMessage): boolean {
   if (limits.iterations % parts.saveEvery === 0) return true;
   return toolCalls.some((call) => parts.tools.get(call.name)?.effect !== "pure");
+}
+
+/** One call of a model as a span and in the metrics, with what it cost. */
+async function measured(
+  { parts, threadId }: RunContext,
+  { model, request }: ModelQuestion,
+  ask: () => Promise<Collected>,
+): Promise<Collected & { readonly cost: number | undefined }> {
+  const { telemetry, prices } = parts;
+  const began = telemetry.clock();
+  const attributes = callAttributes(model);
+  const took = (more: object): void =>
+    telemetry.record(OPERATION_DURATION, (telemetry.clock() - began) / 1000, { ...attributes, ...more });
+  return telemetry.span(modelSpan(model, request, threadId), async (span) => {
+    try {
+      const answer = await ask();
+      const { usage, finishReason, response, answeredBy } = answer;
+      const told = responseAttributes({ model: namesOf(answeredBy).model, ...response });
+      const cost = costOf(prices, answeredBy, usage);
+      span.set({ ...told, ...finishAttributes(finishReason), ...usageAttributes(usage) });
+      if (cost !== undefined) span.set({ "holdfast.cost": cost });
+      const by = { ...attributes, "gen_ai.response.model": told["gen_ai.response.model"] ?? "" };
+      telemetry.record(TOKEN_USAGE, usage.inputTokens, { ...by, "gen_ai.token.type": "input" });
+      telemetry.record(TOKEN_USAGE, usage.outputTokens, { ...by, "gen_ai.token.type": "output" });
+      if (cost !== undefined) telemetry.count("holdfast.cost", cost, by);
+      took({ "gen_ai.response.model": by["gen_ai.response.model"] });
+      return { ...answer, cost };
+    } catch (error) {
+      took({ "error.type": errorType(error) });
+      throw error;
+    }
+  });
 }

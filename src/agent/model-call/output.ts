@@ -3,8 +3,8 @@ import { type AssistantMessage, textOf } from "../../state/message.ts";
 import { subjectOfTurn } from "../../state/people/subjects.ts";
 import type { Ending } from "../run/loop.ts";
 import type { RunContext } from "../run/run-context.ts";
+import { isRepairRequest, repairRequest } from "../run/turn-number.ts";
 import { stopReasonOf } from "./finish.ts";
-import { isRepairRequest, repairRequest } from "./repair-request.ts";
 
 /**
  * With an output schema: checks the answer and, while there are tries left, asks

@@ -3,7 +3,7 @@ import { StateError } from "../../errors.ts";
 import type { ModelError } from "../../models/model-error.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { ContentPart, FilePart, Message } from "../../state/message.ts";
-import { isRepairRequest } from "./repair-request.ts";
+import { isRepairRequest } from "../run/turn-number.ts";
 
 /**
  * A provider refuses a whole conversation because of one file in it: of a kind

@@ -6,8 +6,7 @@ import type { Message } from "../../state/message.ts";
 import { withStanding } from "../../state/tool-calls.ts";
 import type { StopReason } from "../events.ts";
 import { stopReasonOf } from "../model-call/finish.ts";
-import { isRepairRequest } from "../model-call/repair-request.ts";
-import { turnOf } from "../run/turn-number.ts";
+import { isRepairRequest, turnOf } from "../run/turn-number.ts";
 import { deniedApproval, pendingInterrupts } from "../tool-call/interrupts.ts";
 import { type UIMessageChunk, UIMessageWriter, type UIStreamOptions } from "./ui-stream.ts";
 

@@ -9,7 +9,7 @@ import {
   textOf,
   type UserMessage,
 } from "../../state/message.ts";
-import { isRepairRequest } from "../model-call/repair-request.ts";
+import { isRepairRequest } from "../run/turn-number.ts";
 import { deniedApproval } from "../tool-call/interrupts.ts";
 import { outputOf, turnMessageId } from "./ui-stream.ts";
 

@@ -14,7 +14,7 @@ import type { RunContext } from "./run-context.ts";
  * by this, so the ledger keeps it: a call in doubt stays in doubt. Totals count
  * on, and metadata that came later stays.
  */
-export function goneBack(head: AgentState, earlier: AgentState, now: number): AgentState {
+function goneBack(head: AgentState, earlier: AgentState, now: number): AgentState {
   const settled = forAnotherThread(withOutcomesOf(head, earlier), "settle", { now, newKey: newId });
   const known = new Set(settled.toolExecutions.map(({ toolCallId }) => toolCallId));
   const since = head.toolExecutions

@@ -11,7 +11,7 @@ import { pendingInterrupts } from "../tool-call/interrupts.ts";
 import { pendingCalls } from "../tool-call/later.ts";
 import { argumentsHash, type LedgerCall, openCalls } from "../tool-call/ledger.ts";
 import { runCall } from "../tool-call/run-call.ts";
-import { cutOffReason } from "./cut-off.ts";
+import { cutOffReason } from "./limits.ts";
 import type { RunContext } from "./run-context.ts";
 import { turnOf } from "./turn-number.ts";
 

@@ -7,8 +7,9 @@ import { positionOf } from "../../checkpoint/thread/position.ts";
 import type { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import type { RunEvent } from "../events.ts";
-import { type Turn, takeTurn, within } from "./turns.ts";
+import type { UserMessage } from "../../state/message.ts";
+import type { RunEvent, RunResult } from "../events.ts";
+import { currentTurn, type Turn, takeTurn, within } from "./turns.ts";
 import { settleThread } from "./unsettled.ts";
 
 /** What a run does whose thread another run has. */
@@ -19,7 +20,7 @@ export const LEASE_MS = 15_000;
 /** Longer than a lease: a run that waits for a dead process gets its turn. */
 export const WAIT_MS = 60_000;
 
-export interface WriterTerms {
+interface WriterTerms {
   readonly whenBusy: WhenBusy;
   readonly waitMs: number;
   readonly ttlMs: number;
@@ -179,3 +180,38 @@ const LOOK_AGAIN = new Error("look again");
 function unlessLookingAgain(error: unknown): void {
   if (error !== LOOK_AGAIN) throw error;
 }
+
+/**
+ * Says something to the run that is under way on the thread in this process. The
+ * run takes the words along when it asks the model the next time, and its result
+ * is theirs. `undefined` where there is no such run, or it ends before that.
+ */
+export async function joinRun(
+  checkpointer: object,
+  threadId: string,
+  message: UserMessage,
+  emit: (event: RunEvent) => void,
+): Promise<RunResult | undefined> {
+  const turn = currentTurn(checkpointer, threadId);
+  if (turn?.inbox === undefined) return undefined;
+  turn.listeners.add(emit);
+  const isTaken = await turn.inbox.add(message);
+  if (isTaken) {
+    try {
+      return await turn.result;
+    } catch (error) {
+      // The run begins again, without these messages.
+      if (!(error instanceof Overtaken)) throw error;
+    }
+  }
+  turn.listeners.delete(emit);
+  return undefined;
+}
+
+/** Shows a run's events also to those whose words it takes along. */
+export const heardBy =
+  (turn: Turn | undefined, emit: (event: RunEvent) => void) =>
+  (event: RunEvent): void => {
+    emit(event);
+    for (const listener of turn?.listeners ?? []) listener(event);
+  };

@@ -1,14 +1,17 @@
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import type { UserMessage } from "../../state/message.ts";
+import { type Message, textOf, type UserMessage } from "../../state/message.ts";
 import { encodeText } from "../../state/values/codec.ts";
+import { guardedPrompt } from "../guards.ts";
 import { answeredBefore } from "../model-call/output.ts";
-import { pendingInterrupts } from "../tool-call/interrupts.ts";
-import { pendingCalls } from "../tool-call/later.ts";
-import { answerTo, isLastTurn, placeOf } from "./answered-before.ts";
+import type { RunOptions } from "../run-options.ts";
+import { type CompleteOptions, completion } from "../tool-call/completing.ts";
+import { answerInterrupt, declineWaiting, type PersonAnswer, pendingInterrupts } from "../tool-call/interrupts.ts";
+import { giveUpPending, pendingCalls } from "../tool-call/later.ts";
+import { goBack } from "./going-back.ts";
 import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
 import type { RunContext } from "./run-context.ts";
-import { askedIn } from "./turn-number.ts";
+import { askedIn, isRepairRequest } from "./turn-number.ts";
 
 /** What begins a run: a message, nothing, or an answer to a question. */
 export interface Opening {
@@ -24,7 +27,7 @@ export interface Opening {
 }
 
 /** Settles what the last run left open, then adds the user's words, which become durable while the model is asked. */
-export async function begin(
+async function begin(
   context: RunContext,
   adopt: (state: AgentState) => AgentState,
   message: UserMessage | undefined,
@@ -76,3 +79,89 @@ export const nothingToResume = (threadId: string | undefined): StateError =>
     : new StateError("NOT_FOUND", `thread ${JSON.stringify(threadId)} is not there to go on with; give a prompt`, {
         threadId,
       });
+
+/**
+ * The position of this very message in the thread, by its id; -1 if it was not said
+ * yet. A sender who repeats it gets the answer to the first.
+ */
+function placeOf(state: AgentState, { id, content }: UserMessage): number {
+  if (id === undefined) return -1;
+  const place = state.messages.findIndex((message) => message.role === "user" && message.id === id);
+  const said = state.messages[place];
+  if (said === undefined || encodeText(said.content, "prompt") === encodeText(content, "prompt")) return place;
+  const which = `the message id ${JSON.stringify(id)} was used for other words in this thread`;
+  throw new StateError("INVALID_ARGUMENT", `${which}; a new message needs an id of its own`);
+}
+
+/**
+ * The answer to the message at this place; `undefined` where there is none yet.
+ * Words that a run took along, and a turn that was cut short before the user went
+ * on, have no answer of their own: it is the next one. `endsTurn` knows tools
+ * that end a turn without one.
+ */
+function answerTo(
+  { messages }: AgentState,
+  place: number,
+  endsTurn: (message: Message) => boolean,
+): string | undefined {
+  for (const [index, message] of messages.entries()) {
+    if (index <= place || message.role !== "assistant") continue;
+    if (endsTurn(message)) return textOf(message);
+    const next = messages[index + 1];
+    const isFinal = (message.toolCalls ?? []).length === 0 && message.incomplete !== true;
+    if (isFinal && (next === undefined || !isRepairRequest(next))) return textOf(message);
+  }
+  return undefined;
+}
+
+/** Whether the user has said nothing since: then its turn is the thread's last, and a run goes on with it. */
+const isLastTurn = ({ messages }: AgentState, place: number): boolean =>
+  !messages.slice(place + 1).some((message) => message.role === "user" && !isRepairRequest(message));
+
+/** Words of a user, or without them what was left unfinished. */
+export function saying(
+  message: UserMessage | undefined,
+  { backTo, declines }: { readonly backTo: RunOptions["backTo"]; readonly declines: boolean | string },
+): Opening {
+  const opening: Opening["begin"] = async (context, adopt) => {
+    const { session, parts } = context;
+    const heard = message && (await guardedPrompt(context, message));
+    if (heard !== undefined && "stopReason" in heard) return heard;
+    if (backTo !== undefined) await goBack(context, backTo, heard?.id);
+    const reason = typeof declines === "string" ? declines : undefined;
+    if (declines !== false) {
+      const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
+      session.change((state) => giveUpPending(declineWaiting(state, reason, options.now), reason, options));
+    }
+    return begin(context, adopt, heard);
+  };
+  return { needsThread: message === undefined, begin: opening, ...(message !== undefined && { message }) };
+}
+
+/** A person's answer to a question. */
+export const answering = (interruptId: string, given: PersonAnswer): Opening => ({
+  needsThread: true,
+  begin: async ({ session, parts }, adopt) => {
+    const answered = await answerInterrupt(session.state, interruptId, given, {
+      now: parts.now(),
+      tools: parts.tools,
+    });
+    session.change(() => adopt(answered));
+    session.saveBeside();
+    return undefined;
+  },
+});
+
+/** The outcome of a call whose tool answered "later". */
+export const completing = (options: CompleteOptions): Opening => ({ needsThread: true, begin: completion(options) });
+
+/** Nothing new: what a process that is gone left unfinished. */
+export const goingOn = (onNothingLeft: () => void): Opening => ({
+  needsThread: true,
+  begin: async (context, adopt) => {
+    const { state } = context.session;
+    if (!isAnswered(state) && !endedByTerminalTool(context)) return begin(context, adopt, undefined);
+    onNothingLeft();
+    return { stopReason: "complete" };
+  },
+});

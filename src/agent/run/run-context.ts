@@ -3,8 +3,8 @@ import type { Model } from "../../models/model.ts";
 import type { ReadySchema } from "../../models/schema.ts";
 import type { RunEvent } from "../events.ts";
 import type { AgentHooks } from "../hooks.ts";
+import type { PrepareStep } from "../model-call/model-question.ts";
 import type { ModelSettings } from "../model-call/model-settings.ts";
-import type { PrepareStep } from "../model-call/prepare-step.ts";
 import type { PriceTable } from "../model-call/prices.ts";
 import type { Prompt } from "../model-call/prompt.ts";
 import type { ConversationPort, MemoryPort, SessionPort } from "../ports.ts";
@@ -12,8 +12,8 @@ import type { ThreadSession } from "../saving/thread-session.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ChildOutcome } from "../tool-call/sub-agent.ts";
 import type { Tool } from "../tool-call/tool.ts";
-import type { Inbox } from "./inbox.ts";
 import type { LimitGuard } from "./limits.ts";
+import type { Inbox } from "./turns.ts";
 
 /** What the agent was made of. The same for all its runs. */
 export interface AgentParts {

@@ -2,8 +2,8 @@ import { type ErrorContext, StateError } from "../../errors.ts";
 import type { ModelUsage } from "../../models/model.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { textOf } from "../../state/message.ts";
-import { isRepairRequest } from "../model-call/repair-request.ts";
 import { toldToCaller } from "./told-to-caller.ts";
+import { isRepairRequest } from "./turn-number.ts";
 
 /** What a run throws: the failure, with all that was said attached, saved or not. */
 export class RunError extends StateError {

@@ -4,8 +4,9 @@ import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
 import { reasonOf, StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { STOPPED_KEY } from "../../state/tool-calls.ts";
 import type { CoreAgentOptions } from "../agent-options.ts";
-import type { RunEvent, RunResult } from "../events.ts";
+import type { RunEvent, RunResult, StopReason } from "../events.ts";
 import type { FixedParts } from "../fixed-parts.ts";
 import { runAfter } from "../hooks.ts";
 import type { PriceTable } from "../model-call/prices.ts";
@@ -14,26 +15,21 @@ import type { RunOptions } from "../run-options.ts";
 import { sessionStorage } from "../saving/session-storage.ts";
 import { ThreadSession } from "../saving/thread-session.ts";
 import { runSpan, usageAttributes } from "../telemetry/gen-ai.ts";
-import { countRetries, savesIn } from "../telemetry/save-metrics.ts";
-import { loadTelemetry, type Telemetry } from "../telemetry/telemetry.ts";
+import { countRetries, loadTelemetry, savesIn, type Telemetry } from "../telemetry/telemetry.ts";
+import { pendingInterrupts } from "../tool-call/interrupts.ts";
+import { pendingCalls } from "../tool-call/later.ts";
+import { changedTools, withToolList } from "../tool-call/ledger.ts";
 import type { Tool } from "../tool-call/tool.ts";
-import { changedTools, withToolList } from "../tool-call/tool-list.ts";
 import { readResultTool } from "../tool-call/tool-result.ts";
-import { signalOf, TimeBudget } from "./cut-off.ts";
-import { Inbox } from "./inbox.ts";
-import { heardBy, joinRun } from "./joining.ts";
-import { LimitGuard } from "./limits.ts";
+import { LimitGuard, signalOf, TimeBudget } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
-import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
+import { asOnlyWriter, heardBy, joinRun, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
 import { nothingToResume, type Opening } from "./opening.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
-import { RunError } from "./run-error.ts";
-import { resultOf } from "./run-result.ts";
+import { lastText, RunError } from "./run-error.ts";
 import { subjectIn, warnOfOtherNames } from "./run-subject.ts";
-import { finishTask } from "./session-task.ts";
-import { withoutStopMark, withStopMark } from "./stop-mark.ts";
 import { inTermsOfARun } from "./told-to-caller.ts";
-import { UnsavedThreads } from "./unsaved-threads.ts";
+import { Inbox } from "./turns.ts";
 import { leaveUnsettled, settleThread } from "./unsettled.ts";
 
 /** Where a run is kept, and a caller's prices for a sub-agent that has none. */
@@ -263,3 +259,64 @@ export class Runner<Output, Runtime> {
 }
 
 const asFailure = (error: unknown): StateError => new StateError("UNKNOWN", reasonOf(error), { cause: error });
+
+function resultOf<Output>(
+  { session, limits, parts }: RunContext,
+  { stopReason, output, text: said }: Ending,
+): RunResult<Output> {
+  const text = said ?? lastText(session.state);
+  return {
+    text,
+    message: text,
+    state: session.state,
+    stopReason,
+    usage: limits.usage,
+    cost: parts.prices === undefined ? undefined : limits.cost,
+    iterations: limits.iterations,
+    checkpointId: session.checkpointId,
+    output: output as Output | undefined,
+    interrupts: pendingInterrupts(session.state),
+    pending: pendingCalls(session.state),
+  };
+}
+
+/** Tells the session that its task is done, where the run ended with an answer. The answer is saved: a failure is a warning. */
+async function finishTask({ task, session, threadId, emit }: RunContext, stopReason: StopReason): Promise<void> {
+  if (task === undefined || !(stopReason === "complete" || stopReason === "terminal-tool")) return;
+  try {
+    await task.finished({ threadId, checkpointId: session.checkpointId, stopReason });
+  } catch (error) {
+    emit({ type: "warning", where: "session", error });
+  }
+}
+
+/** Stopped by a limit of the run or by its caller. A run that was drained, or lost its model half way, should continue. */
+const ON_PURPOSE: ReadonlySet<StopReason> = new Set<StopReason>([
+  "cancelled",
+  "max-iterations",
+  "token-budget",
+  "time-budget",
+  "tool-loop",
+  "stopped",
+]);
+
+/** Kept in the thread, so that a stopped turn is not mistaken for a lost one. */
+const withStopMark = (state: AgentState, stopReason: StopReason): AgentState =>
+  ON_PURPOSE.has(stopReason) ? state.withProviderState({ [STOPPED_KEY]: stopReason }) : state;
+
+/** Running the thread again means that it should continue. */
+const withoutStopMark = (state: AgentState): AgentState =>
+  state.providerState[STOPPED_KEY] === undefined ? state : state.withProviderState({ [STOPPED_KEY]: undefined });
+
+/** Says that a thread was named and is not saved: in every run, and loudly once for each agent, since few look at events. */
+class UnsavedThreads {
+  #hasWarned = false;
+
+  warn(threadId: string, emit: (event: RunEvent) => void): void {
+    const text = `the agent has no checkpointer, so thread ${JSON.stringify(threadId)} is not saved; pass one to new Agent(), or leave the threadId out`;
+    emit({ type: "warning", where: "thread", error: new Error(text) });
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    process.emitWarning(text, { type: "HoldfastWarning", code: "HOLDFAST_NOT_SAVED" });
+  }
+}

@@ -1,7 +1,6 @@
 import type { StateFields } from "../../state/fields.ts";
-import type { Message } from "../../state/message.ts";
+import { type Message, type UserMessage, userMessage } from "../../state/message.ts";
 import { ListFact } from "../../state/values/list-lines.ts";
-import { isRepairRequest } from "../model-call/repair-request.ts";
 
 interface Turns {
   readonly count: number;
@@ -20,3 +19,12 @@ export const turnOf = ({ messages }: Pick<StateFields, "messages">): number => t
 /** What a user said last: the message that the turn is about. */
 export const askedIn = ({ messages }: Pick<StateFields, "messages">): Message | undefined =>
   turns.of(messages).fact.asked;
+
+/** Marks what the agent itself said to the model, for those who show the conversation to people. */
+const MARK = "holdfast.repair";
+
+/** `about` says who the turn is about: the request quotes what was said in it. */
+export const repairRequest = (text: string, about: { readonly subject: unknown } | undefined): UserMessage =>
+  userMessage(text, { metadata: { [MARK]: true, ...about } });
+
+export const isRepairRequest = (message: Message): boolean => message.metadata?.[MARK] === true;

@@ -1,3 +1,7 @@
+import { StateError } from "../../errors.ts";
+import type { RunEvent } from "../events.ts";
+import { SAVE_DURATION } from "./gen-ai.ts";
+
 /** The part of OpenTelemetry's API that is used, so that it need not be installed. */
 interface OpenTelemetryApi {
   readonly trace: {
@@ -35,7 +39,7 @@ export interface SpanStart {
 }
 
 /** What work notes on its own span. */
-export interface SpanNotes {
+interface SpanNotes {
   set(attributes: Attributes): void;
   /** It ended, but not well. `type` is one of a few words. */
   fail(type: string): void;
@@ -150,4 +154,22 @@ function quietly(report: () => void): void {
   } catch {
     // A metric that cannot be written must not cost anything else.
   }
+}
+
+/** One attempt at a save: how long it took, and what came of it. */
+export type MeasureSave = (ms: number, error: unknown) => void;
+
+export const savesIn =
+  (telemetry: Telemetry): MeasureSave =>
+  (ms, error) => {
+    const outcome = error === undefined ? {} : { "error.type": errorType(error) };
+    telemetry.count("holdfast.saves", 1, outcome);
+    telemetry.record(SAVE_DURATION, ms / 1000, outcome);
+    if (StateError.is(error, "CONFLICT")) telemetry.count("holdfast.conflicts", 1);
+  };
+
+/** Counts retries of a model, a tool or a save. */
+export function countRetries(telemetry: Telemetry, event: RunEvent): void {
+  if (event.type === "model-retry") telemetry.count("holdfast.retries", 1, { "holdfast.retried": "model" });
+  if (event.type === "tool-retry") telemetry.count("holdfast.retries", 1, { "holdfast.retried": "tool" });
 }

@@ -7,8 +7,8 @@ import { canonicalJson, encodeText } from "../../state/values/codec.ts";
 import type { Opening } from "../run/opening.ts";
 import type { RunContext } from "../run/run-context.ts";
 import type { RunOptions } from "../run-options.ts";
-import { close } from "./close-call.ts";
 import { openCalls } from "./ledger.ts";
+import { close } from "./run-call.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
 
 /** The outcome of a call that a tool began and that another process completes. */

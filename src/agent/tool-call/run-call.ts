@@ -1,18 +1,19 @@
+import { sleep } from "../../internal/time.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import type { ToolCall } from "../../state/message.ts";
 import { encodeText } from "../../state/values/codec.ts";
+import { guardedResult } from "../guards.ts";
+import { runAfter } from "../hooks.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { toolSpan } from "../telemetry/gen-ai.ts";
 import { attempt } from "./attempt-call.ts";
-import { close } from "./close-call.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import { argumentsHash, type LedgerCall } from "./ledger.ts";
 import { type Prepared, prepare } from "./prepare-call.ts";
 import { childThreadId } from "./sub-agent.ts";
 import type { Tool } from "./tool.ts";
-import { failure, type Outcome, wordsOf } from "./tool-result.ts";
-import { retried, untilDue } from "./tool-retry.ts";
+import { failure, type Outcome, settle, wordsOf } from "./tool-result.ts";
 
 /**
  * Brings one call to its end, from wherever the ledger says it stands: decides
@@ -174,4 +175,52 @@ async function claim(
   session.change((state) => state.withToolExecution(execution));
   session.saveBeside();
   return "cancelled";
+}
+
+/** Makes an outcome durable: on its own, without waiting for the other calls of the same turn, and while the run goes on. */
+export async function close(
+  context: RunContext,
+  { call, execution }: LedgerCall,
+  given: Outcome,
+  tool: Tool | undefined = context.parts.tools.get(call.name),
+): Promise<void> {
+  const { parts, session, emit } = context;
+  const outcome = await guardedResult(context, call, given);
+  const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
+  session.change((state) => settle(state, call, execution, outcome, options));
+  const hasEffects = tool?.effect !== "pure";
+  if (hasEffects || parts.saveEvery === 1) session.saveBeside({ settles: hasEffects });
+  const ended = { type: "tool-end", toolCallId: call.id, toolName: call.name } as const;
+  const { status, returned, approvalId } = outcome;
+  if (status !== "succeeded") emit({ ...ended, status, ...(approvalId !== undefined && { approvalId }) });
+  else emit({ ...ended, status, ...(returned !== undefined && { result: returned }) });
+  const message = session.state.messages.findLast((entry) => entry.role === "tool" && entry.toolCallId === call.id);
+  if (message !== undefined) emit({ type: "message", message });
+  await runAfter(context, "afterTool", { call, execution: { ...execution, status: outcome.status } });
+}
+
+/** The entry of a call that is to be tried again, with what failed; `undefined` where that was its end. */
+function retried({ retry }: Tool, started: ToolExecution, outcome: Outcome, now: number): ToolExecution | undefined {
+  const attempt = started.attempts ?? 1;
+  if (retry === undefined || outcome.status !== "failed" || attempt >= retry.attempts) return undefined;
+  const failure = { attempt, at: now, error: wordsOf(outcome).slice(0, 500) };
+  return {
+    ...started,
+    status: "intended",
+    failures: [...(started.failures ?? []), failure],
+    retryAt: now + retry.pauseMs(attempt),
+  };
+}
+
+/**
+ * Waits until a call may be tried again. Never longer than the tool's own pause:
+ * the time may have been written by another machine's clock. False if the run
+ * was aborted meanwhile: the call stays as it is, for the next run.
+ */
+async function untilDue({ parts, signal }: RunContext, { retry }: Tool, execution: ToolExecution): Promise<boolean> {
+  const { retryAt, attempts = 1, status } = execution;
+  if (retryAt === undefined || status !== "intended" || retry === undefined) return true;
+  const pause = Math.min(retryAt - parts.now(), retry.pauseMs(attempts));
+  if (pause > 0) await sleep(pause, signal).catch(() => undefined);
+  return !signal.aborted;
 }

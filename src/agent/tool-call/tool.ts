@@ -1,11 +1,17 @@
+import { StateError } from "../../errors.ts";
+import {
+  assertKnownOptions,
+  described,
+  nearestName,
+  type OptionKinds,
+  unknownOption,
+} from "../../internal/known-options.ts";
 import type { JsonSchema, ModelTool } from "../../models/model.ts";
 import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../../models/schema.ts";
 import type { Subjects } from "../../state/people/subjects.ts";
 import type { SessionPort } from "../ports.ts";
-import { assertToolOptions } from "./assert-tool-options.ts";
 import type { Later, LaterOptions } from "./later.ts";
 import type { Delegation } from "./sub-agent.ts";
-import { type RetryOptions, readyRetry, type ToolRetry } from "./tool-retry.ts";
 
 /**
  * What may happen when a call was begun and its outcome is unknown.
@@ -111,7 +117,7 @@ export interface NamedTool<Name extends string = string, Input = unknown, Result
 export type ResultIn<Tools extends NamedTool> = Tools extends NamedTool<string, infer _, infer Result> ? Result : never;
 
 /** What a tool gives in the end if it returns this: a promise is kept, and what is left to `agent.complete` comes. */
-export type ResultOf<Returned> =
+type ResultOf<Returned> =
   Awaited<Returned> extends infer Value ? (Value extends Later<infer Result> ? Result : Value) : never;
 
 /** A tool as the loop uses it. Make one with `tool()`. */
@@ -185,3 +191,116 @@ export const modelTool = ({ name, description, schema }: Tool): ModelTool => ({
   ...(description !== undefined && { description }),
   inputSchema: schema.jsonSchema,
 });
+
+const OPTIONS: OptionKinds<ToolOptions<AnySchema>> = {
+  name: "string",
+  description: "string",
+  // arktype's schemas are functions.
+  inputSchema: ["object", "function"],
+  execute: "function",
+  effect: "string",
+  reuseResult: "boolean",
+  verify: "function",
+  needsApproval: ["boolean", "function"],
+  timeoutMs: "number",
+  retry: "object",
+  terminal: "boolean",
+};
+
+/** What other libraries call it. */
+const ELSEWHERE: Readonly<Record<string, keyof typeof OPTIONS>> = {
+  parameters: "inputSchema",
+  schema: "inputSchema",
+  input_schema: "inputSchema",
+  args: "inputSchema",
+  handler: "execute",
+  run: "execute",
+  func: "execute",
+  invoke: "execute",
+  call: "execute",
+};
+
+/** What tools of other libraries carry and what means nothing here. Everything else may be meant for us. */
+const FOREIGN: ReadonlySet<string> = new Set([
+  ...Object.keys(ELSEWHERE),
+  "type",
+  "id",
+  "title",
+  "strict",
+  "outputSchema",
+  "inputExamples",
+  "providerOptions",
+  "toModelOutput",
+  "onInputStart",
+  "onInputDelta",
+  "onInputAvailable",
+  "annotations",
+  "_meta",
+]);
+
+/**
+ * A tool of another library may bring members of its own, which mean nothing
+ * here; but a misspelt `needsApproval` must not let a tool run unasked, and what
+ * another library calls its schema must not be lost in silence.
+ */
+function assertToolOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    const name = typeof options === "function" ? options.name : "";
+    const example = name === "" ? 'name: "…", execute: …' : `name: ${JSON.stringify(name)}, execute: ${name}`;
+    throw new TypeError(`tool() takes an options object, not ${described(options)}. Write tool({ ${example} })`);
+  }
+  const given = options as Readonly<Record<string, unknown>>;
+  const where = typeof given["name"] === "string" ? `tool ${JSON.stringify(given["name"])}` : "tool()";
+  const names = Object.keys(OPTIONS);
+  for (const name of Object.keys(given).filter((option) => !names.includes(option))) {
+    const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+    const meant = elsewhere === undefined ? nearestName(name, names) : elsewhere;
+    // Both: the other library's stays what it is there.
+    if (FOREIGN.has(name) && (meant === undefined || given[meant] !== undefined)) continue;
+    if (meant === undefined) throw unknownOption(where, name, names);
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `${where} has no option ${JSON.stringify(name)}; did you mean ${JSON.stringify(meant)}?`,
+    );
+  }
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)));
+  assertKnownOptions(where, own, OPTIONS);
+}
+
+/** How often a call that failed is tried again. */
+export interface RetryOptions {
+  /** How many attempts there are in all; those that a crash cut off count. */
+  readonly attempts: number;
+  /** The pause before the second attempt, which doubles each time up to a minute; or a function of the attempt that failed. @default 500 */
+  readonly backoff?: number | ((attempt: number) => number);
+}
+
+interface ToolRetry {
+  readonly attempts: number;
+  pauseMs(attempt: number): number;
+}
+
+const LONGEST_PAUSE_MS = 60_000;
+
+function readyRetry(name: string, retry: RetryOptions | undefined, effect: ToolEffect): ToolRetry | undefined {
+  if (retry === undefined) return undefined;
+  const { attempts, backoff = 500 } = retry;
+  if (!(Number.isInteger(attempts) && attempts >= 1)) {
+    throw new TypeError(`tool "${name}": retry.attempts must be a whole number from 1 on`);
+  }
+  if (typeof backoff !== "function" && !(backoff >= 0 && backoff <= LONGEST_TIMER_MS)) {
+    throw new TypeError(`tool "${name}": retry.backoff must be a number of milliseconds, or a function of the attempt`);
+  }
+  if (effect === "atMostOnce") {
+    throw new TypeError(
+      `tool "${name}": a call that failed may have taken effect, so one with retry must be effect: "idempotent" ` +
+        '(hand idempotencyKey to what you call) or "pure"',
+    );
+  }
+  const pause = (attempt: number): number =>
+    typeof backoff === "function" ? backoff(attempt) : Math.min(backoff * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+  return {
+    attempts,
+    pauseMs: (attempt) => Math.min(Math.max(Number(pause(attempt)) || 0, 0), LONGEST_TIMER_MS),
+  };
+}
