@@ -27,6 +27,7 @@ export type { ResumeOptions, RunOptions } from "../agent/run-options.ts";
 export type { CompleteOptions } from "../agent/tool-call/completing.ts";
 export { type Approval, pendingInterrupts } from "../agent/tool-call/interrupts.ts";
 export type { Later, LaterOptions, PendingCall } from "../agent/tool-call/later.ts";
+export type { RetryOptions } from "../agent/tool-call/tool.ts";
 export {
   type NamedTool,
   type PersonQuestion,
@@ -38,7 +39,6 @@ export {
   type VerifiedOutcome,
 } from "../agent/tool-call/tool.ts";
 export { OutcomeUnknown, type ToolContent, toolContent } from "../agent/tool-call/tool-result.ts";
-export type { RetryOptions } from "../agent/tool-call/tool.ts";
 export { type CompactingOptions, compactingConversation } from "../conversation/compacting.ts";
 export { estimateTokens, type TokenCounter } from "../conversation/estimate-tokens.ts";
 export type { Summarizer, Summary, SummaryRequest } from "../conversation/summarize.ts";
