@@ -1,5 +1,6 @@
 import { BaseCheckpointer } from "./base-checkpointer.ts";
 import type { CapabilityFlag } from "./capabilities.ts";
+import { contextOf } from "./context.ts";
 import { CLIENTS, OPTIONS } from "./known-backends.ts";
 
 /**
@@ -11,6 +12,13 @@ export function assertCheckpointer(value: unknown, where: string): asserts value
   if (BaseCheckpointer.is(value)) return assertComplete(value, where);
   const { what, instead } = mistakeIn(value);
   throw new TypeError(`${where} takes a checkpointer, not ${what}. ${instead}`);
+}
+
+/** The checkpointer to work with, once it is needed: only one of the caller's own has a guard, and loads it. */
+export async function guardedLater(checkpointer: BaseCheckpointer): Promise<BaseCheckpointer> {
+  if (contextOf(checkpointer) !== undefined) return checkpointer;
+  const { guardedCheckpointer } = await import("./guarded-checkpointer.ts");
+  return guardedCheckpointer(checkpointer);
 }
 
 /** The method that each flag stands for. The other flags describe how something is done and have no method. */

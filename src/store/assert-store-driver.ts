@@ -27,7 +27,7 @@ const METHODS: Readonly<Record<Method, "always" | "with vectors" | "if it likes"
 /** Refuses an incomplete driver when a store is made from it, not at the first write. */
 export function assertStoreDriver(value: unknown): asserts value is StoreDriver {
   const takes = "new Store(driver) takes a StoreDriver";
-  const instead = "For a built-in backend use its factory, such as sqliteStore({ path })";
+  const instead = "For a built-in backend use await openStore(url), or its factory";
   const driver = (typeof value === "object" && value !== null ? value : {}) as Readonly<Record<string, unknown>>;
   const lacks = (name: string): boolean => typeof driver[name] !== "function";
   const needed = (when: string): readonly string[] =>

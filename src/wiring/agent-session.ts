@@ -1,6 +1,6 @@
 import { fixedUrl, openCheckpointer } from "../backends/open.ts";
+import { assertCheckpointer, guardedLater } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { guardedCheckpointer } from "../checkpoint/guarded-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { optionsOf } from "../driver/options.ts";
 import { CoreAgentSession, ownerOfSession } from "../session/agent-session.ts";
@@ -67,6 +67,6 @@ function openingOf(backend: BaseCheckpointer | string, where: string): OpenOnce<
     const url = fixedUrl(backend);
     return new OpenOnce(() => openCheckpointer(url));
   }
-  const guarded = guardedCheckpointer(backend, where);
-  return new OpenOnce(async () => guarded);
+  assertCheckpointer(backend, where);
+  return new OpenOnce(() => guardedLater(backend));
 }

@@ -3,8 +3,8 @@ import type { PrepareStep } from "../agent/model-call/model-question.ts";
 import type { DrainOptions } from "../agent/run/limits.ts";
 import type { NamedTool } from "../agent/tool-call/tool.ts";
 import { fixedUrl, openCheckpointer } from "../backends/open.ts";
+import { assertCheckpointer, guardedLater } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { guardedCheckpointer } from "../checkpoint/guarded-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { fallbackModel } from "../models/fallback-model.ts";
 import type { Model } from "../models/model.ts";
@@ -96,6 +96,6 @@ function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Pro
     const url = fixedUrl(checkpointer);
     return () => openCheckpointer(url);
   }
-  const guarded = guardedCheckpointer(checkpointer, "Agent({ checkpointer })");
-  return async () => guarded;
+  assertCheckpointer(checkpointer, "Agent({ checkpointer })");
+  return () => guardedLater(checkpointer);
 }
