@@ -66,6 +66,7 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
     chain: true,
     freshMessages: true,
     standing: true,
+    digest: true,
     graph: true,
     thread: true,
   } satisfies Names<RecordHeader>,
@@ -83,7 +84,6 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
   lease: {
     id: true,
     owner: true,
-    epoch: true,
     expiresAt: true,
     generation: true,
     holder: true,

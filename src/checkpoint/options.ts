@@ -81,5 +81,5 @@ export function openCallsOf(method: string, { openCalls = "settle" }: CopyOption
   throw invalid(`${method}(): openCalls must be "settle" or "keep", not ${described(openCalls)}`);
 }
 export const LEASE: Names<LeaseOptions> = { owner: true, ttlMs: true, waitMs: true, signal: true };
-export const BREAK_LEASE: Names<BreakLeaseOptions> = { ifEpoch: true };
+export const BREAK_LEASE: Names<BreakLeaseOptions> = { ifToken: true };
 export const WATCH: Names<WatchOptions> = { signal: true, pollMs: true };

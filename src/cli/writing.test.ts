@@ -160,8 +160,8 @@ test("lease show says who holds a thread, and a holder whose lease was broken is
     "trip-1",
     async (lease) => {
       const shown = JSON.parse((await holdfast(["lease", "show", store.url, "trip-1", "-o", "json"])).stdout);
-      expect(shown.lease).toMatchObject({ owner: "worker", epoch: lease.epoch });
-      expect((await holdfast(["lease", "break", store.url, "trip-1", "--if-epoch", "99", "--yes"])).code).toBe(5);
+      expect(shown.lease).toMatchObject({ owner: "worker", token: lease.token });
+      expect((await holdfast(["lease", "break", store.url, "trip-1", "--if-token", "another", "--yes"])).code).toBe(5);
       expect((await holdfast(["lease", "break", store.url, "trip-1", "--yes"])).code).toBe(0);
       await checkpointer.save(state ?? AgentState.create(), "trip-1", { lease });
     },

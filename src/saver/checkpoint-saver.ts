@@ -9,6 +9,7 @@ import {
   shareContext,
 } from "../checkpoint/context.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/find/finding.ts";
+import { placeOfTail } from "../checkpoint/log/append-rules.ts";
 import { assertThreadLog } from "../checkpoint/log/assert-thread-log.ts";
 import { readableThreads } from "../checkpoint/log/listed-threads.ts";
 import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/log/thread-log.ts";
@@ -183,7 +184,7 @@ export class CheckpointSaver implements Saver {
     const tail = await this.#assertGraph("deleteThread", threadId);
     const outcome = await writer.alone(async () => {
       writer.adopt(undefined);
-      return removeThread(this.#context, { operation: "deleteThread", threadId }, tail);
+      return removeThread(this.#context, { operation: "deleteThread", threadId }, tail && placeOfTail(tail));
     });
     return outcome === "removed";
   }

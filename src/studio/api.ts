@@ -110,7 +110,7 @@ export interface CutText {
 
 export interface ThreadAnswer extends ThreadRow {
   readonly seq: number;
-  readonly lease?: { readonly owner: string; readonly epoch: number; readonly until: number };
+  readonly lease?: { readonly owner: string; readonly token: string; readonly until: number };
   readonly isNewest: true;
 }
 

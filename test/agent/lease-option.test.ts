@@ -159,7 +159,7 @@ test("a checkpointer with leases of its own making: they are held around the run
     }
     override async withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>): Promise<T> {
       held++;
-      const lease = { id: "l", threadId, owner: "o", epoch: 1, ttlMs: 1, clockOffsetMs: 0, signal: lost.signal };
+      const lease = { threadId, owner: "o", token: "l", ttlMs: 1, signal: lost.signal };
       return work(lease);
     }
   }

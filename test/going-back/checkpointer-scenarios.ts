@@ -197,7 +197,7 @@ export const checkpointerScenarios: readonly Scenario[] = [
       const { id, signal } = lost;
       const { checkpointer: others } = await world.other();
       const now = await others.withLease(t, async (own) => {
-        expect(own.id).not.toBe(id);
+        expect(own.token).not.toBe(id);
         const state = and(await loaded(others, t), "other");
         const checkpointId = await others.save(state, t, { lease: own });
         const late = () => checkpointer.save(and(state, "late"), t, { lease: lost });

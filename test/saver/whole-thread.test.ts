@@ -3,6 +3,7 @@ import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../src/checkpoint/context.ts";
 import type { LogChain } from "../../src/checkpoint/log/thread-log.ts";
+import { Thread } from "../../src/checkpoint/thread/thread.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { everyRecord } from "../../src/saver/history/whole-thread.ts";
 
@@ -20,6 +21,6 @@ class RestlessLog extends MemoryLog {
 test("a thread that is made anew again and again while it is read ends in CONFLICT, and not never", async () => {
   const checkpointer = new Checkpointer(new RestlessLog());
   await saverOf(checkpointer).put({ threadId: "t", checkpointId: "1", checkpointData: { n: 1 } });
-  const reading = everyRecord(contextOf(checkpointer) as CheckpointContext, "prune", "t");
+  const reading = everyRecord(new Thread(contextOf(checkpointer) as CheckpointContext, "t", "prune"));
   await expect(reading).rejects.toMatchObject({ code: "CONFLICT", context: { threadId: "t" } });
 });

@@ -1,15 +1,15 @@
 import type { ThreadStats } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
-import { entries } from "../log/entries.ts";
 import type { LogEntry } from "../log/thread-log.ts";
 import { openHeader } from "../record/record.ts";
+import { Thread } from "../thread/thread.ts";
 
 /** The size of a thread, from its headers alone. */
 export async function threadStats(context: CheckpointContext, threadId: string): Promise<ThreadStats | undefined> {
   let [checkpoints, bytes] = [0, 0];
   let newest: LogEntry | undefined;
   let oldest: LogEntry | undefined;
-  for await (const entry of entries(context, threadId)) {
+  for await (const entry of new Thread(context, threadId, "stats").entries()) {
     if (oldest !== undefined) bytes += bytesBetween(entry, oldest);
     newest ??= entry;
     oldest = entry;

@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../context.ts";
-import { entries } from "../log/entries.ts";
 import type { FoundRecords, LogEntry, SearchHit, SearchOrder, SearchRange } from "../log/thread-log.ts";
+import { Thread } from "../thread/thread.ts";
 
 /** The most to ask for, however many hits coincide. */
 const MAX_HITS = 10_000;
@@ -72,6 +72,6 @@ class Checkpoints {
 
 async function oldestFirst(context: CheckpointContext, threadId: string): Promise<readonly LogEntry[]> {
   const listed: LogEntry[] = [];
-  for await (const entry of entries(context, threadId)) listed.push(entry);
+  for await (const entry of new Thread(context, threadId, "search").entries()) listed.push(entry);
   return listed.reverse();
 }

@@ -4,8 +4,8 @@ import { sleep } from "../../internal/time.ts";
 import type { CheckpointSummary } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isSamePlace, placeOfTail } from "../log/append-rules.ts";
-import { entries } from "../log/entries.ts";
 import type { KnownPlace, LogEntry } from "../log/thread-log.ts";
+import { Thread } from "../thread/thread.ts";
 import { summarise } from "./summary.ts";
 
 export interface WatchOptions {
@@ -118,7 +118,7 @@ async function entriesBehind(
   known: KnownCheckpoints,
 ): Promise<{ entry: LogEntry; older: LogEntry | undefined }[]> {
   const found: LogEntry[] = [];
-  for await (const entry of entries(context, threadId)) {
+  for await (const entry of new Thread(context, threadId, "watch").entries()) {
     found.push(entry);
     if (known.has(entry)) break;
   }

@@ -6,16 +6,16 @@ import { AgentState } from "../../state/agent-state.ts";
 import { forAnotherThread, type OpenCallsPolicy, openCallsIn, withStanding } from "../../state/tool-calls.ts";
 import type { CheckpointContext } from "../context.ts";
 import { metadataOf } from "../find/summary.ts";
-import { beginningOf, placeOfTail, wasAppended } from "../log/append-rules.ts";
+import { leaseConflict, movedFault } from "../lease/lease-rules.ts";
 import type { LogChain } from "../log/thread-log.ts";
-import { assertCopyMayStay, erasuresAt, type WrittenFork } from "../people/erasure-mark.ts";
+import { assertCopyMayStay, type WrittenFork } from "../people/erasure-mark.ts";
 import { headOf, rebuild, recordsOf } from "../record/chain.ts";
 import { fits, mayFit, planBase, wordsToAppend } from "../record/plan-record.ts";
 import { type ForkPoint, openHeader, withChecksum } from "../record/record.ts";
 import { isGraphs } from "../record/thread-facts.ts";
 import { stateAt } from "../thread/loading.ts";
-import { assertNotMoved } from "../thread/moved-threads.ts";
 import { saveState } from "../thread/saving.ts";
+import { erasuresAt, Thread, tailOf } from "../thread/thread.ts";
 import { copyChain } from "./copying-chains.ts";
 import { targetExists } from "./target-exists.ts";
 
@@ -63,7 +63,10 @@ async function writeFork(
   }
   const seq = at === undefined ? headOf(chain) : found.seq;
   if (seq === 0) throw noSource(source, at);
-  const from = { generation: chain.generation, erasures: erasuresAt({ entry: chain.tail }) };
+  const from = {
+    generation: chain.generation,
+    erasures: erasuresAt(tailOf({ generation: chain.generation, entry: chain.tail })),
+  };
   const { record, header, fields: whole } = rebuild(chain, seq);
   const { fields } = forAnotherThread(AgentState.fromFields(whole), openCalls, { now: context.now(), newKey: newId });
   const ttlMs = await timeLeft(context, source, chain.generation);
@@ -74,8 +77,7 @@ async function writeFork(
     return { ...(await copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs, settled)), from };
   }
   const [writeId, checkpointId] = [newId(), withHint(newId(), 1)];
-  const request = {
-    expected: beginningOf(writeId),
+  const append = {
     record: withChecksum({
       seq: 1,
       writeId,
@@ -98,9 +100,9 @@ async function writeFork(
     }),
     ...(ttlMs !== undefined && { ttlMs }),
   };
-  const outcome = await context.call({ operation: "fork", threadId: target }, (log) => log.append(target, request));
-  if (wasAppended(outcome, request)) return { checkpointId, generation: writeId, from };
-  throw targetExists(context, target);
+  const written = await new Thread(context, target, "fork").appendOnce(undefined, { append });
+  if (written === undefined) throw targetExists(context, target);
+  return { checkpointId, generation: writeId, from };
 }
 
 /** How long the source still lives, by the storage's clock; `undefined` if it does not expire. */
@@ -123,7 +125,7 @@ const readForFork = (
 /**
  * Copies the whole history: the same checkpoints under another thread id. Returns
  * false if there is nothing to copy. A thread without a checkpoint, which exists
- * only for somebody's lease, counts as nothing.
+ * only for a lease, counts as nothing.
  */
 export async function copyThread(
   context: CheckpointContext,
@@ -134,35 +136,34 @@ export async function copyThread(
   assertThreadId(source);
   assertThreadId(target);
   if (source === target) throw targetExists(context, target);
-  const place = { operation: "copyThread", threadId: target };
+  const thread = new Thread(context, target, "copyThread");
   const generation = newId();
-  const tail = await context.call(place, (log) => log.tail(source));
-  if (tail === undefined || tail.entry.head === 0) return false;
+  const tail = await new Thread(context, source, "copyThread").tail();
+  if (tail === undefined || tail.head === 0) return false;
   // Its mark would be copied along, and nothing could be saved in the copy.
-  assertNotMoved(context, source, openHeader(tail.entry).thread);
-  const copied = await context.call(place, (log) => log.copy(source, target, generation));
+  const moved = movedFault(tail.thread);
+  if (moved !== undefined) throw leaseConflict(context, source, moved);
+  const copied = await thread.call((log) => log.copy(source, target, generation));
   if (copied === "no source") return false;
   if (copied === "target exists") {
     // The target may be this very copy: the answer was lost and the call was repeated.
-    const there = await context.call(place, (log) => log.tail(target));
-    if (there?.generation !== generation) throw targetExists(context, target);
+    if ((await thread.tail())?.generation !== generation) throw targetExists(context, target);
   }
   const from = { threadId: source, generation: tail.generation, erasures: erasuresAt(tail) };
   await assertCopyMayStay(context, "copyThread", from, { threadId: target, generation });
   // A graph has no tool calls: the pending writes of its tasks wait in the copy as in the source.
-  const isAgents = !isGraphs(openHeader(tail.entry).thread);
-  if (openCalls === "settle" && isAgents) await settleCopy(context, target, generation);
+  if (openCalls === "settle" && !isGraphs(tail.thread)) await settleCopy(context, target, generation);
   return true;
 }
 
-/** A copy whose open calls cannot be settled is removed again, because somebody would run them a second time. */
+/** A copy whose open calls cannot be settled is removed again, because another run would make them a second time. */
 async function settleCopy(context: CheckpointContext, target: string, generation: string): Promise<void> {
-  const place = { operation: "copyThread", threadId: target };
+  const thread = new Thread(context, target, "copyThread");
   // The source may have moved on since it was read, so the copy itself is asked whether it has open calls.
-  const tail = await context.call(place, (log) => log.tail(target));
+  const tail = await thread.call((log) => log.tail(target));
   const isHead = tail !== undefined && tail.entry.head === tail.entry.seq;
   if (isHead && openHeader(tail.entry).standing?.open === undefined) return;
-  const chain = await context.call(place, (log) => log.readTail(target));
+  const chain = await thread.call((log) => log.readTail(target));
   if (chain === undefined || chain.generation !== generation) return;
   try {
     const seq = headOf(chain);
@@ -172,8 +173,7 @@ async function settleCopy(context: CheckpointContext, target: string, generation
     const settled = forAnotherThread(state, "settle", { now: context.now(), newKey: newId });
     await saveState(context, settled, target, { metadata: metadataOf(record) });
   } catch (error) {
-    const unchanged = placeOfTail({ generation, entry: chain.tail });
-    await context.call(place, (log) => log.remove(target, unchanged)).catch(() => undefined);
+    await thread.remove(tailOf({ generation, entry: chain.tail })).catch(() => undefined);
     throw error;
   }
 }

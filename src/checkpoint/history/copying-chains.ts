@@ -2,12 +2,12 @@ import { newId } from "../../driver/new-id.ts";
 import type { StateFields } from "../../state/fields.ts";
 import { withStanding } from "../../state/tool-calls.ts";
 import type { CheckpointContext } from "../context.ts";
-import { beginningOf, placeOfTail, wasAppended } from "../log/append-rules.ts";
-import type { AppendOutcome, LogRecord } from "../log/thread-log.ts";
+import type { LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { type PlannedFrom, planBody, wordsToAppend } from "../record/plan-record.ts";
 import { type ForkPoint, openRecord, withChecksum } from "../record/record.ts";
-import { isStep } from "../record/steps.ts";
+import { isGraphs } from "../record/thread-facts.ts";
+import { type Tail, Thread, tailBehind } from "../thread/thread.ts";
 import { targetExists } from "./target-exists.ts";
 
 /**
@@ -25,33 +25,30 @@ export async function copyChain(
   change: ChangedState | undefined,
 ): Promise<{ readonly checkpointId: string; readonly generation: string }> {
   const checkpointId = newId();
-  const place = { operation: "fork", threadId: target };
-  let tail = beginningOf(newId());
+  const thread = new Thread(context, target, "fork");
+  const generation = newId();
+  let tail: Tail | undefined;
   let first = 1;
   const sources = change === undefined ? records : [...records, change];
-  const append = async (source: LogRecord | ChangedState, isLast: boolean): Promise<AppendOutcome> => {
-    const named = isLast ? checkpointId : undefined;
-    const at = { seq: tail.seq + 1, base: first, forkedFrom, named };
-    const copy = "after" in source ? changed(context, records, source, at) : copied(context, source, at);
-    const dropBelow = source === records[0] && tail.seq > 0 ? { dropBelow: first } : {};
-    const request = { expected: tail, record: copy, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) };
-    const outcome = await context.call(place, (log) => log.append(target, request));
-    if (!wasAppended(outcome, request)) return outcome;
-    tail = placeOfTail({ generation: tail.generation, entry: copy });
-    return { appended: true };
-  };
   for (const [index, source] of sources.entries()) {
-    const isLast = index === sources.length - 1;
-    let outcome = await append(source, isLast);
-    if (!outcome.appended && index === 0 && outcome.tail?.head === 0 && isStep(outcome.tail)) {
-      tail = placeOfTail({ generation: outcome.generation ?? tail.generation, entry: outcome.tail });
-      first = tail.seq + 1;
-      outcome = await append(source, isLast);
-    }
-    if (!outcome.appended) throw targetExists(context, target);
+    const named = index === sources.length - 1 ? checkpointId : undefined;
+    const written = await thread.append(tail, (behind, isRetry) => {
+      if (isRetry && !(index === 0 && isInterrupted(behind))) return undefined;
+      if (isRetry) first = (behind?.seq ?? 0) + 1;
+      const at = { seq: (behind?.seq ?? 0) + 1, base: first, forkedFrom, named };
+      const record = "after" in source ? changed(context, records, source, at) : copied(context, source, at);
+      const dropBelow = index === 0 && behind !== undefined ? { dropBelow: first } : {};
+      return { append: { record, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) }, generation };
+    });
+    if (written === undefined) throw targetExists(context, target);
+    tail = tailBehind(written.request.expected.generation, written.request.record);
   }
-  return { checkpointId, generation: tail.generation };
+  return { checkpointId, generation: tail?.generation ?? generation };
 }
+
+/** What an earlier attempt left behind: steps, and no checkpoint. */
+const isInterrupted = (tail: Tail | undefined): boolean =>
+  tail !== undefined && tail.head === 0 && !tail.isMark && tail.checkpointId === undefined && !isGraphs(tail.thread);
 
 /** The new thread's state, if it differs from that of the records. */
 export interface ChangedState {

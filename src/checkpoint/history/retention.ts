@@ -5,16 +5,14 @@ import { type ActiveHolds, HOLDS } from "../../state/people/legal-hold.ts";
 import type { VacuumOptions, VacuumPlanEntry, VacuumReport } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { everyThread } from "../find/finding.ts";
-import { placeOfTail } from "../log/append-rules.ts";
-import { entries } from "../log/entries.ts";
 import type { LogEntry, ThreadEntry } from "../log/thread-log.ts";
 import { ERASURE_MARK } from "../people/erasure-mark.ts";
 import { activeHolds, assertNotHeld } from "../people/holds.ts";
 import { fits } from "../record/plan-record.ts";
 import { openHeader } from "../record/record.ts";
 import { isGraphs } from "../record/thread-facts.ts";
-import { LostRaces } from "../thread/lost-races.ts";
-import { appendEdit, type EditPlan, MOST_PLANS, rebuiltOn } from "./editing.ts";
+import { Thread } from "../thread/thread.ts";
+import { type Edit, type EditPlan, editThread, rebuiltOn } from "./editing.ts";
 
 /** What may go, as of the moment the vacuum began. */
 export interface Rule {
@@ -112,28 +110,23 @@ export async function vacuumThread(
   }
   // A thread holds no more checkpoints than the position of its newest says: the many short ones cost no call.
   if (head.seq <= rule.keepLast || (head.seq === 1 && isYoung(head, rule))) return NOTHING;
-  const place = { operation: "vacuum", threadId };
+  const thread = new Thread(context, threadId, "vacuum");
   const mayGo = (entry: LogEntry, newer: number): boolean => newer >= rule.keepLast && !isYoung(entry, rule);
-  for (const plans = new LostRaces(context, "vacuum", threadId, MOST_PLANS); ; plans.lost()) {
-    const tail = await context.call(place, (log) => log.tail(threadId));
-    if (tail === undefined) return NOTHING;
-    // Whoever places a hold marks the newest record: where it cannot be read, there is no telling.
-    openHeader(tail.entry);
-    const found = await survey(context, threadId, mayGo);
-    if (found.oldestKept === undefined) {
-      const removed = { checkpoints: found.outdated, threads: found.outdated > 0 ? 1 : 0 };
-      if (found.outdated === 0) return removed;
+  return editThread(thread, async (tail): Promise<Edit<Removed>> => {
+    // A hold marks the newest record when it is placed: where that cannot be read, reading the tail has failed.
+    if (tail === undefined) return { result: NOTHING };
+    const { oldestKept, outdated } = await survey(thread, mayGo);
+    if (oldestKept === undefined) {
+      const result = { checkpoints: outdated, threads: outdated > 0 ? 1 : 0 };
+      if (outdated === 0) return { result };
       await assertNotHeld(context, threadId, readHolds);
-      if (rule.dryRun) return removed;
-      if ((await context.call(place, (log) => log.remove(threadId, placeOfTail(tail)))) !== "moved") return removed;
-      continue;
+      return rule.dryRun ? { result } : { result, removesThread: true };
     }
-    const { outdated, plan } = await planCut(context, threadId, { ...found, oldestKept: found.oldestKept }, rule);
-    if (outdated > 0 || plan !== undefined) await assertNotHeld(context, threadId, readHolds);
-    if (rule.dryRun || plan === undefined || (await appendEdit(context, threadId, tail, plan))) {
-      return { checkpoints: outdated, threads: 0 };
-    }
-  }
+    const cut = await planCut(thread, { outdated, oldestKept }, rule);
+    if (cut.outdated > 0 || cut.plan !== undefined) await assertNotHeld(context, threadId, readHolds);
+    const result = { checkpoints: cut.outdated, threads: 0 };
+    return { result, ...(!rule.dryRun && cut.plan && { plan: cut.plan }) };
+  });
 }
 
 interface Cut {
@@ -149,8 +142,7 @@ interface Cut {
  * fit into one record, what it builds on stays, and only what is older goes.
  */
 async function planCut(
-  context: CheckpointContext,
-  threadId: string,
+  thread: Thread,
   { outdated, oldestKept }: { readonly outdated: number; readonly oldestKept: LogEntry },
   rule: Rule,
 ): Promise<Cut> {
@@ -159,16 +151,16 @@ async function planCut(
   if (kind === "base" && outdated === 0) return { outdated, plan: undefined };
   const { seq, base } = oldestKept;
   if (kind === "base" && freshMessages === undefined) return { outdated, plan: { edits: { dropBelow: seq }, restsOn } };
-  const { capabilities } = context.log;
+  const { capabilities } = thread.context.log;
   // A dry run reads no state: the headers tell about how large it is.
   if (rule.dryRun && chain.liveBytes <= capabilities.maxRecordBytes) return { outdated, plan: undefined };
-  const replacement = rule.dryRun ? undefined : await rebuiltOn(context, threadId, oldestKept, undefined);
+  const replacement = rule.dryRun ? undefined : await rebuiltOn(thread, oldestKept, undefined);
   if (replacement !== undefined && fits(replacement, capabilities)) {
     return { outdated, plan: { edits: { dropBelow: seq, replace: [replacement] }, restsOn } };
   }
-  const below = await survey(context, threadId, (entry) => entry.seq < base);
+  const below = await survey(thread, (entry) => entry.seq < base);
   if (below.oldestKept !== undefined && below.outdated < outdated) {
-    return planCut(context, threadId, { outdated: below.outdated, oldestKept: below.oldestKept }, rule);
+    return planCut(thread, { outdated: below.outdated, oldestKept: below.oldestKept }, rule);
   }
   return {
     outdated: below.outdated,
@@ -183,13 +175,12 @@ async function planCut(
  * are newer.
  */
 async function survey(
-  context: CheckpointContext,
-  threadId: string,
+  thread: Thread,
   mayGo: (entry: LogEntry, newer: number) => boolean,
 ): Promise<{ readonly outdated: number; readonly oldestKept: LogEntry | undefined }> {
   let [met, kept] = [0, 0];
   let oldestKept: LogEntry | undefined;
-  for await (const entry of entries(context, threadId)) {
+  for await (const entry of thread.entries()) {
     met++;
     if (mayGo(entry, met - 1)) continue;
     kept = met;

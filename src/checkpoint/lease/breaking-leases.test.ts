@@ -5,7 +5,7 @@ import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 
 describe.each(LOCAL_BACKENDS.filter(({ name }) => name !== "dict storage"))("on $name", ({ create }) => {
-  test("a lease is seen by everybody, broken once, and its holder's next save is refused", async () => {
+  test("a lease is seen by every process, broken once, and its holder's next save is refused", async () => {
     const storage = await create();
     try {
       const [holder, other] = [storage.open(), storage.open()];
@@ -17,9 +17,9 @@ describe.each(LOCAL_BACKENDS.filter(({ name }) => name !== "dict storage"))("on 
         "t",
         async (lease) => {
           const seen = await other.leaseOf("t");
-          expect(seen).toMatchObject({ owner: "worker", epoch: lease.epoch });
-          expect((await failureOf(() => other.breakLease("t", { ifEpoch: lease.epoch + 1 }))).code).toBe("CONFLICT");
-          expect(await other.breakLease("t", { ifEpoch: lease.epoch })).toBe(true);
+          expect(seen).toMatchObject({ owner: "worker", token: lease.token });
+          expect((await failureOf(() => other.breakLease("t", { ifToken: "another" }))).code).toBe("CONFLICT");
+          expect(await other.breakLease("t", { ifToken: lease.token })).toBe(true);
           expect(await other.breakLease("t")).toBe(false);
           expect(await other.leaseOf("t")).toBe(undefined);
           await other.save((await other.load("t")) ?? state, "t");
@@ -28,9 +28,10 @@ describe.each(LOCAL_BACKENDS.filter(({ name }) => name !== "dict storage"))("on 
         { owner: "worker", ttlMs: 600_000 },
       );
       expect((await failureOf(() => work)).code).toBe("CONFLICT");
-      // The next holder has a later epoch: a fencing token is never used twice.
-      expect(await other.withLease("t", async ({ epoch }) => epoch)).toBe(2);
-      expect((await failureOf(() => other.breakLease("t", { ifEpoch: -1 }))).code).toBe("INVALID_ARGUMENT");
+      // Each holding has a token of its own.
+      const broken = await other.withLease("t", async ({ token }) => token);
+      expect(await other.withLease("t", async ({ token }) => token)).not.toBe(broken);
+      expect((await failureOf(() => other.breakLease("t", { ifToken: "" }))).code).toBe("INVALID_ARGUMENT");
     } finally {
       await storage.dispose();
     }

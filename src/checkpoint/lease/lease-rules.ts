@@ -2,6 +2,7 @@ import { StateError } from "../../errors.ts";
 import type { CheckpointContext } from "../context.ts";
 import { ERASING, isHeldOff } from "../people/holding-off.ts";
 import type { LeaseState, ThreadFacts } from "../record/record.ts";
+import type { Tail } from "../thread/thread.ts";
 
 /**
  * The right to write one thread for a while. The lease is part of the log: taking
@@ -10,71 +11,89 @@ import type { LeaseState, ThreadFacts } from "../record/record.ts";
  * has to be trusted for that; clocks only decide how soon another may take over.
  */
 export interface Lease {
-  readonly id: string;
   readonly threadId: string;
   readonly owner: string;
-  /** The fencing token: grows with every new holder. */
-  readonly epoch: number;
+  /**
+   * Names this holding, and no other, also after a storage was put back to an older copy. It says nothing of order: a
+   * system that is to refuse late callers asks `leaseOf(threadId)` whether the token is still the one that holds.
+   */
+  readonly token: string;
+  /** How long after the holder's last write another may take over. */
   readonly ttlMs: number;
   /** Aborts when the lease is lost. */
   readonly signal: AbortSignal;
+}
+
+/** What a write says of the lease that it is made with. */
+export interface LeaseTerms {
+  readonly id: string;
+  readonly owner: string;
+  readonly ttlMs: number;
   /** How far the storage's clock is ahead of this machine's. */
   readonly clockOffsetMs: number;
   /** For a lease that rides on saves: the process that holds it. */
   readonly holder?: string;
-  /** The next write with it acquires it, if it is free then. */
-  readonly taking?: boolean;
-  /** The next write with it releases it. */
-  readonly ends?: boolean;
+  /** The write acquires it, if it is free then. */
+  readonly isTaking?: boolean;
+  /** The write releases it. */
+  readonly isLast?: boolean;
 }
 
-/** A thread as a writer knows it: its generation, and what its tail says. */
-export interface KnownThread {
-  readonly generation: string;
-  readonly thread: ThreadFacts | undefined;
+const terms = new WeakMap<Lease, LeaseTerms>();
+
+export function leaseWith(lease: Omit<Lease, "token">, its: LeaseTerms): Lease {
+  const made = { ...lease, token: its.id };
+  terms.set(made, its);
+  return made;
 }
 
-/**
- * The lease of a thread. A lease that was taken in another thread came here with
- * a copy of its records: it binds nobody here, and only its epoch counts on.
- */
+export function termsOf(lease: Lease): LeaseTerms {
+  const known = terms.get(lease);
+  if (known !== undefined) return known;
+  throw new StateError("CONFLICT", "the lease is none that withLease() handed to its work; nothing was written", {
+    written: "no",
+  });
+}
+
+type KnownThread = Pick<Tail, "generation" | "thread">;
+
+/** The lease of a thread. One that came here with a copy of another thread's records binds no writer of the copy. */
 export function leaseIn(known: KnownThread | undefined): LeaseState | undefined {
   const lease = known?.thread?.lease;
-  if (lease?.generation === undefined || lease.generation === known?.generation) return lease;
-  return { ...lease, expiresAt: 0 };
+  return lease?.generation === undefined || lease.generation === known?.generation ? lease : undefined;
 }
 
 /** Whether there is anything that `leaseFault` could find. */
 export function mayBeLeased(known: KnownThread | undefined, held: Lease | undefined): boolean {
-  const { lease, moved, erasing } = known?.thread ?? {};
-  return held !== undefined || lease !== undefined || moved !== undefined || erasing !== undefined;
+  if (held !== undefined) return true;
+  const facts = known?.thread;
+  return facts !== undefined && (facts.lease !== undefined || facts.moved !== undefined || facts.erasing !== undefined);
 }
+
+/** Two live copies of a thread would run the same effects twice. */
+export const movedFault = (facts: ThreadFacts | undefined): string | undefined =>
+  facts?.moved && `it was moved to ${facts.moved.to} at ${new Date(facts.moved.at).toISOString()}; open it there`;
 
 /** Why a write must not go ahead, or `undefined`. `held` is the lease that the writer has, or takes with this write. */
 export async function leaseFault(
   context: CheckpointContext,
   known: KnownThread | undefined,
-  held: Lease | undefined,
+  held: LeaseTerms | undefined,
 ): Promise<string | undefined> {
-  const moved = known?.thread?.moved;
-  if (moved !== undefined) return `it was moved to ${moved.to}; load and save it there`;
+  const moved = movedFault(known?.thread);
+  if (moved !== undefined) return moved;
   if (await isHeldOff(context, known?.thread?.erasing)) return ERASING;
   const current = leaseIn(known);
-  if (held !== undefined && held.taking !== true) {
-    if (isHeldBy(current, held)) return undefined;
-    return `the lease of ${JSON.stringify(held.owner)} (epoch ${held.epoch}) is no longer held`;
-  }
-  if (held !== undefined && isHeldBy(current, held)) return undefined;
+  if (held !== undefined && current?.id === held.id) return undefined;
+  if (held !== undefined && held.isTaking !== true)
+    return `the lease of ${JSON.stringify(held.owner)} is no longer held`;
   if (current === undefined || (await timeLeft(context, current)) <= 0) return undefined;
   return leasedTo(current);
 }
 
 /** How long a lease still excludes others, by the storage's clock. A holder known to be dead excludes nobody. */
-export async function timeLeft(context: CheckpointContext, current: LeaseState): Promise<number> {
-  const { expiresAt } = current;
-  if (expiresAt <= 0 || ownedByDead(context, current)) return 0;
-  return expiresAt - (await context.storageNow());
-}
+export const timeLeft = async (context: CheckpointContext, current: LeaseState): Promise<number> =>
+  ownedByDead(context, current) ? 0 : current.expiresAt - (await context.storageNow());
 
 /** Dead on the same machine, or finished in this process. */
 export const ownedByDead = ({ holder: self }: CheckpointContext, { id, holder }: LeaseState): boolean =>
@@ -86,34 +105,24 @@ export function leasedTo({ owner, expiresAt, holder }: LeaseState): string {
   return `a run of an agent holds it (${owner}, until ${until} unless the run goes on); wait for the run to end`;
 }
 
-/** What a write leaves in the log: the holder's own writes renew the lease, others only keep its epoch. */
+/** What a write leaves in the log: the holder's own writes renew the lease, and all others are made where it is over. */
 export function leaseAfterWrite(
   context: CheckpointContext,
-  known: KnownThread,
-  held: Lease | undefined,
+  generation: string,
+  held: LeaseTerms | undefined,
 ): LeaseState | undefined {
-  const current = leaseIn(known);
-  if (held === undefined) return current === undefined ? undefined : { ...current, expiresAt: 0 };
-  const isTaken = held.taking === true && !isHeldBy(current, held);
-  const epoch = isTaken ? (current?.epoch ?? 0) + 1 : held.epoch;
-  return leaseState(context, { ...held, epoch }, known.generation);
+  if (held === undefined || held.isLast === true) return undefined;
+  const { id, owner, ttlMs, clockOffsetMs, holder } = held;
+  const expiresAt = context.now() + clockOffsetMs + ttlMs;
+  return { id, owner, expiresAt, generation, ...(holder !== undefined && { holder }) };
 }
 
-export const isHeldBy = (current: LeaseState | undefined, lease: Pick<Lease, "id">): boolean =>
-  current?.id === lease.id && current.expiresAt > 0;
-
-export const leaseState = (
-  context: CheckpointContext,
-  { id, owner, epoch, ttlMs, clockOffsetMs, holder, ends }: Lease,
-  generation: string,
-): LeaseState => ({
-  id,
-  owner,
-  epoch,
-  expiresAt: ends === true ? 0 : context.now() + clockOffsetMs + ttlMs,
-  generation,
-  ...(holder !== undefined && { holder }),
-});
+/** The facts of a thread, with this lease or none. */
+export function factsWith(facts: ThreadFacts | undefined, lease: LeaseState | undefined): ThreadFacts | undefined {
+  const { lease: _, ...others } = facts ?? {};
+  const all = lease === undefined ? others : { ...others, lease };
+  return Object.keys(all).length === 0 ? undefined : all;
+}
 
 export const leaseConflict = (context: CheckpointContext, threadId: string, fault: string): StateError =>
   new StateError("CONFLICT", `${context.log.name}: thread ${JSON.stringify(threadId)} cannot be written: ${fault}`, {

@@ -3,12 +3,21 @@ import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
 import type { CheckpointContext } from "../context.ts";
-import { beginningOf, LONGEST_TTL_MS, placeOfTail, wasAppended } from "../log/append-rules.ts";
-import type { AppendRequest, ThreadTail } from "../log/thread-log.ts";
-import { type LeaseState, markRecord, openHeader } from "../record/record.ts";
-import { LostRaces } from "../thread/lost-races.ts";
-import { assertNotMoved } from "../thread/moved-threads.ts";
-import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState, ownedByDead } from "./lease-rules.ts";
+import { LONGEST_TTL_MS } from "../log/append-rules.ts";
+import type { LeaseState } from "../record/record.ts";
+import { type Plan, planMark, type Tail, Thread } from "../thread/thread.ts";
+import {
+  factsWith,
+  type Lease,
+  type LeaseTerms,
+  leaseAfterWrite,
+  leaseConflict,
+  leasedTo,
+  leaseIn,
+  leaseWith,
+  movedFault,
+  ownedByDead,
+} from "./lease-rules.ts";
 
 export type { Lease } from "./lease-rules.ts";
 
@@ -32,56 +41,53 @@ export async function withLease<T>(
   work: (lease: Lease) => Promise<T>,
   options: LeaseOptions,
 ): Promise<T> {
+  const thread = new Thread(context, threadId, "lease");
   const lost = new AbortController();
-  const lease = await acquire(context, threadId, options, lost.signal);
-  const renewal = keepRenewed(context, lease, lost);
+  const terms = await acquire(thread, options);
+  const renewal = keepRenewed(thread, terms, lost);
   try {
-    return await work(lease);
+    return await work(leaseWith({ threadId, owner: terms.owner, ttlMs: terms.ttlMs, signal: lost.signal }, terms));
   } finally {
     renewal.stop();
     await renewal.idle();
     // A failure here must not lose the result of the work: an unreleased lease ends by itself.
-    await release(context, lease).catch(() => undefined);
+    await release(thread, terms).catch(() => undefined);
   }
 }
 
-async function acquire(
-  context: CheckpointContext,
-  threadId: string,
-  options: LeaseOptions,
-  lost: AbortSignal,
-): Promise<Lease> {
+async function acquire(thread: Thread, options: LeaseOptions): Promise<LeaseTerms> {
+  const { context } = thread;
   const { owner, ttlMs, waitMs, signal } = checkedTerms(options);
-  const deadline = context.now() + waitMs;
-  let races = new LostRaces(context, "lease", threadId);
-  let tail = await readTail(context, threadId);
-  let clockOffsetMs = await clockOffset(context);
+  const deadline = performance.now() + waitMs;
   for (;;) {
     signal?.throwIfAborted();
-    assertNotMoved(context, threadId, tail && openHeader(tail.entry).thread);
-    const current = leaseOf(tail);
-    const left = (current?.expiresAt ?? 0) - (context.now() + clockOffsetMs);
-    if (current === undefined || left <= 0 || ownedByDead(context, current)) {
-      const epoch = (current?.epoch ?? 0) + 1;
-      const lease: Lease = { id: newId(), threadId, owner, epoch, ttlMs, signal: lost, clockOffsetMs };
-      const outcome = await appendLease(context, threadId, tail, (generation) =>
-        leaseState(context, lease, generation),
-      );
-      if (outcome.appended) return lease;
-      races.lost();
-      tail = outcome.tail;
-    } else {
-      if (context.now() >= deadline) throw leaseConflict(context, threadId, leasedTo(current));
-      await sleep(Math.min(Math.max(left, 5), 250), signal);
-      // Of those who wait for one holder after another each may lose to all others: how long it lasts is in `waitMs`.
-      races = new LostRaces(context, "lease", threadId);
-      tail = await readTail(context, threadId);
-      clockOffsetMs = await clockOffset(context);
-    }
+    const tail = await thread.tail();
+    const clockOffsetMs = (await context.storageNow()) - context.now();
+    const terms: LeaseTerms = { id: newId(), owner, ttlMs, clockOffsetMs };
+    const leftOf = (lease: LeaseState): number => lease.expiresAt - (context.now() + clockOffsetMs);
+    let holder: LeaseState | undefined;
+    const taken = await thread.append(tail, (behind) => {
+      const moved = movedFault(behind?.thread);
+      if (moved !== undefined) throw leaseConflict(context, thread.id, moved);
+      const current = leaseIn(behind);
+      if (current !== undefined && leftOf(current) > 0 && !ownedByDead(context, current)) {
+        holder = current;
+        return undefined;
+      }
+      return planLease(thread, behind, terms);
+    });
+    if (taken !== undefined || holder === undefined) return terms;
+    if (performance.now() >= deadline) throw leaseConflict(context, thread.id, leasedTo(holder));
+    await sleep(Math.min(Math.max(leftOf(holder), 5), 250), signal);
   }
 }
 
-const clockOffset = async (context: CheckpointContext): Promise<number> => (await context.storageNow()) - context.now();
+/** A mark that says who holds the thread; without terms, that its lease is over. */
+function planLease(thread: Thread, tail: Tail | undefined, terms: LeaseTerms | undefined): Plan {
+  const generation = tail?.generation ?? newId();
+  const facts = factsWith(tail?.thread, leaseAfterWrite(thread.context, generation, terms));
+  return { ...planMark(thread, "lease", tail, facts), generation };
+}
 
 interface Terms extends Required<Omit<LeaseOptions, "signal">> {
   readonly signal: AbortSignal | undefined;
@@ -108,14 +114,14 @@ function checkedTerms({ owner = newId(), ttlMs = 30_000, waitMs = 0, signal }: L
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function keepRenewed(
-  context: CheckpointContext,
-  lease: Lease,
+  thread: Thread,
+  terms: LeaseTerms,
   lost: AbortController,
 ): { stop(): void; idle(): Promise<void> } {
   let running: Promise<void> | undefined;
   const renew = async (): Promise<void> => {
-    const renewed = await rewrite(context, lease, (generation) => leaseState(context, lease, generation));
-    if (!renewed) lost.abort(leaseConflict(context, lease.threadId, "its lease was taken over"));
+    if (await rewrite(thread, terms, terms)) return;
+    lost.abort(leaseConflict(thread.context, thread.id, "its lease was taken over"));
   };
   const timer = setInterval(
     () => {
@@ -127,123 +133,68 @@ function keepRenewed(
           running = undefined;
         });
     },
-    Math.min(lease.ttlMs / 3, LONGEST_TIMER_MS),
+    Math.min(terms.ttlMs / 3, LONGEST_TIMER_MS),
   );
   timer.unref();
   return { stop: () => clearInterval(timer), idle: async () => running };
 }
 
 /** Releases the lease. A thread that never got a checkpoint is removed with it. */
-async function release(context: CheckpointContext, lease: Lease): Promise<void> {
-  const tail = await readTail(context, lease.threadId);
-  if (tail !== undefined && tail.entry.head === 0 && holds(tail, lease)) {
-    const ifTail = placeOfTail(tail);
-    const place = { operation: "release", threadId: lease.threadId };
-    const removed = await context.call(place, (log) => log.remove(lease.threadId, ifTail));
-    if (removed !== "moved") return;
-  }
-  await rewrite(context, lease, (generation) => ({ ...leaseState(context, lease, generation), expiresAt: 0 }));
+async function release(thread: Thread, terms: LeaseTerms): Promise<void> {
+  const tail = await thread.tail();
+  if (tail?.head === 0 && leaseIn(tail)?.id === terms.id && (await thread.remove(tail)) !== "moved") return;
+  await rewrite(thread, terms, undefined);
 }
 
-/** Replaces the lease in the log while it is still this one. Returns false if it no longer is. */
-async function rewrite(
-  context: CheckpointContext,
-  lease: Lease,
-  next: (generation: string) => LeaseState,
-): Promise<boolean> {
-  const { threadId } = lease;
-  let tail = await readTail(context, threadId);
-  for (const races = new LostRaces(context, "lease", threadId); holds(tail, lease); races.lost()) {
-    const outcome = await appendLease(context, threadId, tail, next);
-    if (outcome.appended) return true;
-    tail = outcome.tail;
-  }
-  return false;
+/** Renews the lease, or ends it, while it is still this one. Returns false if it no longer is. */
+async function rewrite(thread: Thread, { id }: LeaseTerms, next: LeaseTerms | undefined): Promise<boolean> {
+  const written = await thread.append(await thread.tail(), (tail) =>
+    leaseIn(tail)?.id === id ? planLease(thread, tail, next) : undefined,
+  );
+  return written !== undefined;
 }
 
-type LeaseOutcome = { readonly appended: true } | { readonly appended: false; readonly tail: ThreadTail | undefined };
-
-/** A refusal brings the current tail, so that the next attempt needs no extra call. */
-async function appendLease(
-  context: CheckpointContext,
-  threadId: string,
-  tail: ThreadTail | undefined,
-  next: (generation: string) => LeaseState,
-): Promise<LeaseOutcome> {
-  const writeId = newId();
-  const expected = tail === undefined ? beginningOf(writeId) : placeOfTail(tail);
-  const { generation } = expected;
-  const seq = expected.seq + 1;
-  const base = tail === undefined || tail.entry.head === 0 ? seq : tail.entry.base;
-  const facts = { ...(tail && openHeader(tail.entry).thread), lease: next(generation) };
-  const record = markRecord("lease", { seq, writeId, base, head: tail?.entry.head ?? 0 }, context.now(), facts);
-  const request: AppendRequest = {
-    expected,
-    record,
-    ...(tail !== undefined && openHeader(tail.entry).kind === "lease" && { drop: [tail.entry.seq] }),
-  };
-  const outcome = await context.call({ operation: "lease", threadId }, (log) => log.append(threadId, request));
-  if (wasAppended(outcome, request)) return { appended: true };
-  const { tail: entry, generation: found } = outcome;
-  return { appended: false, tail: entry && found !== undefined ? { generation: found, entry } : undefined };
-}
-
-/** The lease that a thread is under, as anybody may see it. */
+/** The lease that a thread is under, as every reader sees it. */
 export interface LeaseInfo {
   readonly owner: string;
-  /** Grows with every new holder. Passed to `breakLease`, so that it breaks this holding and no later one. */
-  readonly epoch: number;
+  /** Names this holding. Passed to `breakLease`, so that it breaks this one and no later one. */
+  readonly token: string;
   /** By the storage's clock. */
   readonly expiresAt: Date;
 }
 
 export interface BreakLeaseOptions {
-  /** Break only this holding; a later one is `CONFLICT`. @default whoever holds it */
-  readonly ifEpoch?: number;
+  /** Break only this holding; a later one is `CONFLICT`. @default the present one */
+  readonly ifToken?: string;
 }
 
-/** Who may write the thread at the moment; `undefined` if nobody holds it. */
+/** The lease that the thread is under at the moment, if any. */
 export async function currentLease(context: CheckpointContext, threadId: string): Promise<LeaseInfo | undefined> {
-  const current = leaseOf(await readTail(context, threadId));
+  const current = leaseIn(await new Thread(context, threadId, "lease").tail());
   if (current === undefined || current.expiresAt <= (await context.storageNow())) return undefined;
-  const { owner, epoch, expiresAt } = current;
-  return { owner, epoch, expiresAt: new Date(expiresAt) };
+  const { owner, id, expiresAt } = current;
+  return { owner, token: id, expiresAt: new Date(expiresAt) };
 }
 
 /**
- * Ends a lease that somebody else holds. The log records it and refuses the
- * holder's next write, so this needs neither consent nor a clock.
+ * Ends another holder's lease. The log records it and refuses that holder's next
+ * write, so this needs neither consent nor a clock.
  */
 export async function endLease(
   context: CheckpointContext,
   threadId: string,
-  { ifEpoch }: BreakLeaseOptions,
+  { ifToken }: BreakLeaseOptions,
 ): Promise<boolean> {
-  if (ifEpoch !== undefined && !(Number.isSafeInteger(ifEpoch) && ifEpoch >= 0)) {
-    throw new StateError("INVALID_ARGUMENT", "ifEpoch must be the epoch of a lease, as leaseOf() tells it");
+  if (ifToken !== undefined && (typeof ifToken !== "string" || ifToken === "")) {
+    throw new StateError("INVALID_ARGUMENT", "ifToken must be the token of a lease, as leaseOf() tells it");
   }
-  let tail = await readTail(context, threadId);
-  for (const races = new LostRaces(context, "lease", threadId); ; races.lost()) {
-    const current = leaseOf(tail);
-    if (current === undefined || current.expiresAt <= 0) return false;
-    if (ifEpoch !== undefined && current.epoch !== ifEpoch) {
-      const fault = `the lease of epoch ${ifEpoch} is over, and ${leasedTo(current)} (epoch ${current.epoch})`;
-      throw leaseConflict(context, threadId, fault);
-    }
-    const outcome = await appendLease(context, threadId, tail, (generation) => ({
-      ...current,
-      expiresAt: 0,
-      generation,
-    }));
-    if (outcome.appended) return true;
-    tail = outcome.tail;
-  }
+  const thread = new Thread(context, threadId, "lease");
+  const ended = await thread.append(await thread.tail(), (tail) => {
+    const current = leaseIn(tail);
+    if (current === undefined) return undefined;
+    if (ifToken === undefined || current.id === ifToken) return planLease(thread, tail, undefined);
+    const fault = `the lease ${ifToken} is over, and ${leasedTo(current)} (token ${current.id})`;
+    throw leaseConflict(context, threadId, fault);
+  });
+  return ended !== undefined;
 }
-
-const readTail = (context: CheckpointContext, threadId: string): Promise<ThreadTail | undefined> =>
-  context.call({ operation: "lease", threadId }, (log) => log.tail(threadId));
-
-const leaseOf = (tail: ThreadTail | undefined): LeaseState | undefined =>
-  tail && leaseIn({ generation: tail.generation, thread: openHeader(tail.entry).thread });
-
-const holds = (tail: ThreadTail | undefined, lease: Lease): boolean => isHeldBy(leaseOf(tail), lease);

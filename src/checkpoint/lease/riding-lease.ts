@@ -3,22 +3,22 @@ import { newId } from "../../driver/new-id.ts";
 import type { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointContext } from "../context.ts";
-import { LONGEST_TTL_MS, placeOfTail, wasAppended } from "../log/append-rules.ts";
-import type { AppendRequest } from "../log/thread-log.ts";
+import { LONGEST_TTL_MS } from "../log/append-rules.ts";
 import { writtenFacts } from "../people/holding-off.ts";
-import { markRecord, openHeader, type ThreadFacts } from "../record/record.ts";
-import { LostRaces } from "../thread/lost-races.ts";
-import { assertNotMoved } from "../thread/moved-threads.ts";
-import { isStillHead, type Position, positionOf, rememberPosition } from "../thread/position.ts";
+import type { ThreadFacts } from "../record/record.ts";
+import { isStillHead, positionOf, rememberPosition } from "../thread/position.ts";
+import { planMark, type Tail, Thread, tailBehind } from "../thread/thread.ts";
 import { liveLeases } from "./lease-holder.ts";
 import {
-  type KnownThread,
+  factsWith,
   type Lease,
+  type LeaseTerms,
   leaseAfterWrite,
   leaseConflict,
   leasedTo,
   leaseFault,
   leaseIn,
+  leaseWith,
   timeLeft,
 } from "./lease-rules.ts";
 
@@ -36,10 +36,8 @@ export class RidingLease {
   readonly #context: CheckpointContext;
   readonly #threadId: string;
   readonly #never = new AbortController();
-  #epoch = 0;
   #isHeld = false;
-  /** The write of its last mark, which the next mark replaces. */
-  #mark: string | undefined;
+  #wasHeld = false;
   #ended: () => void = () => undefined;
 
   constructor(
@@ -61,79 +59,56 @@ export class RidingLease {
 
   /** Whether a write with it was ever made. */
   get wasHeld(): boolean {
-    return this.#epoch > 0;
+    return this.#wasHeld;
   }
 
   /** For one save, which takes the lease, renews it or, as the last, releases it. */
-  terms(ends: boolean): Lease {
+  terms(isLast: boolean): Lease {
+    const { owner, ttlMs } = this;
+    const lease = { threadId: this.#threadId, owner, ttlMs, signal: this.#never.signal };
+    return leaseWith(lease, this.#terms(isLast));
+  }
+
+  #terms(isLast: boolean): LeaseTerms {
     const { clock, now, holder } = this.#context;
-    return {
-      id: this.id,
-      threadId: this.#threadId,
-      owner: this.owner,
-      epoch: this.#epoch,
-      ttlMs: this.ttlMs,
-      signal: this.#never.signal,
-      clockOffsetMs: clock.now() - now(),
-      holder: holder.mark,
-      taking: !this.#isHeld,
-      ends,
-    };
+    const clockOffsetMs = clock.now() - now();
+    const { id, owner, ttlMs } = this;
+    return { id, owner, ttlMs, clockOffsetMs, holder: holder.mark, isTaking: !this.#isHeld, isLast };
   }
 
   /** Call this after every save that was made with it. */
   saved(state: AgentState): void {
-    this.#note(positionOf(this.#context, state, this.#threadId)?.thread);
+    this.#note(positionOf(this.#context, state, this.#threadId)?.tail.thread);
   }
 
   #note(facts: ThreadFacts | undefined): void {
-    const lease = facts?.lease;
-    if (lease?.id !== this.id) return;
-    this.#isHeld = lease.expiresAt > 0;
-    this.#epoch = lease.epoch;
+    this.#isHeld = facts?.lease?.id === this.id;
+    this.#wasHeld = true;
   }
 
   /**
    * Writes the lease without a checkpoint. `state` is the newest stored one.
    * Throws `CONFLICT` if another holds the thread.
    */
-  async mark(state: AgentState, ends: boolean): Promise<void> {
-    const [context, threadId] = [this.#context, this.#threadId];
-    const position = positionOf(context, state, threadId);
+  async mark(state: AgentState, isLast: boolean): Promise<void> {
+    const context = this.#context;
+    const thread = new Thread(context, this.#threadId, "lease");
+    const position = positionOf(context, state, thread.id);
     if (position === undefined) return;
-    let tail: Tail = { ...position, head: position.seq };
-    for (const races = new LostRaces(context, "lease", threadId); ; races.lost()) {
-      assertNotMoved(context, threadId, tail.thread);
-      const terms = this.terms(ends);
+    const { generation } = position.tail;
+    const written = await thread.append(position.tail, async (tail, isRetry) => {
+      const isSame = tail?.generation === generation && (!isRetry || (await isStillHead(thread, position, tail)));
+      if (!isSame) throw leaseConflict(context, thread.id, "the thread has moved on");
+      const terms = this.#terms(isLast);
       const fault = await leaseFault(context, tail, terms);
-      if (fault !== undefined) throw leaseConflict(context, threadId, fault);
-      const lease = leaseAfterWrite(context, tail, terms);
-      const facts: ThreadFacts = { ...writtenFacts(tail.thread), ...(lease !== undefined && { lease }) };
-      const request = this.#request(tail, facts);
-      const outcome = await context.call({ operation: "lease", threadId }, (log) => log.append(threadId, request));
-      if (wasAppended(outcome, request)) {
-        const { generation } = tail;
-        this.#mark = request.record.writeId;
-        this.#note(facts);
-        const moved = placeOfTail({ generation, entry: request.record });
-        rememberPosition(context, state, threadId, { ...position, tail: moved, thread: facts });
-        return;
-      }
-      const { tail: found, generation } = outcome;
-      const isSame = found !== undefined && generation === tail.generation;
-      if (!isSame || !(await isStillHead(context, threadId, position, found))) {
-        throw leaseConflict(context, threadId, "the thread has moved on");
-      }
-      const { base, head } = found;
-      const place = placeOfTail({ generation, entry: found });
-      tail = { generation, tail: place, base, head, thread: openHeader(found).thread };
-    }
-  }
-
-  #request({ tail: expected, base, head }: Tail, facts: ThreadFacts): AppendRequest {
-    const { seq, writeId } = expected;
-    const record = markRecord("lease", { seq: seq + 1, writeId: newId(), base, head }, this.#context.now(), facts);
-    return { expected, record, ...(writeId === this.#mark && { drop: [seq] }) };
+      if (fault !== undefined) throw leaseConflict(context, thread.id, fault);
+      const lease = leaseAfterWrite(context, generation, terms);
+      return planMark(thread, "lease", tail, factsWith(writtenFacts(tail.thread), lease));
+    });
+    if (written === undefined) return;
+    const tail = tailBehind(generation, written.request.record);
+    this.#note(tail.thread);
+    rememberPosition(context, state, thread.id, { ...position, tail });
   }
 
   /** The run is over, even if the lease could not be released: nobody in this process has to wait for it any more. */
@@ -141,10 +116,6 @@ export class RidingLease {
     liveLeases().delete(this.id);
     this.#ended();
   }
-}
-
-interface Tail extends Pick<Position, "generation" | "tail" | "base" | "thread"> {
-  readonly head: number;
 }
 
 /** Another holder of a thread. */
@@ -165,21 +136,19 @@ export const holderAt = (
   state: AgentState | undefined,
   threadId: string,
 ): Promise<CurrentHolder | undefined> =>
-  currentHolder(context, threadId, state && positionOf(context, state, threadId));
+  currentHolder(context, threadId, state && positionOf(context, state, threadId)?.tail);
 
 /** Who holds the thread now. */
 export async function holderNow(context: CheckpointContext, threadId: string): Promise<CurrentHolder | undefined> {
-  const tail = await context.call({ operation: "lease", threadId }, (log) => log.tail(threadId));
-  const known = tail && { generation: tail.generation, thread: openHeader(tail.entry).thread };
-  return currentHolder(context, threadId, known);
+  return currentHolder(context, threadId, await new Thread(context, threadId, "lease").tail());
 }
 
 async function currentHolder(
   context: CheckpointContext,
   threadId: string,
-  known: KnownThread | undefined,
+  tail: Tail | undefined,
 ): Promise<CurrentHolder | undefined> {
-  const lease = leaseIn(known);
+  const lease = leaseIn(tail);
   if (lease === undefined) return undefined;
   const leftMs = await timeLeft(context, lease);
   if (leftMs <= 0) return undefined;

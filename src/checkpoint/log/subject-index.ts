@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../context.ts";
 import type { Forgets } from "../people/people-in-thread.ts";
-import type { ThreadTail } from "./thread-log.ts";
+import type { KnownPlace } from "./thread-log.ts";
 
 /** Whom a thread is about, as of one tail. */
 interface IndexedThread {
@@ -10,7 +10,7 @@ interface IndexedThread {
 
 /** More people than this in one thread are not worth remembering: it is read each time. */
 const MOST_SUBJECTS = 1000;
-/** Before all times, so that whoever is to be forgotten since any time is asked for. */
+/** Earlier than any record, so every cutoff matches. */
 const EVER = Number.MIN_SAFE_INTEGER;
 
 /**
@@ -28,7 +28,7 @@ export class SubjectIndex {
   readonly #threads = new Map<string, IndexedThread>();
 
   /** Whether the thread, as it is now, is known to hold nothing about those people. */
-  clears(threadId: string, tail: ThreadTail, forgets: Forgets): boolean {
+  clears(threadId: string, tail: KnownPlace, forgets: Forgets): boolean {
     const known = this.#threads.get(threadId);
     if (known === undefined || known.tail !== keyOf(tail)) return false;
     for (const subject of known.subjects) if (forgets(subject, EVER)) return false;
@@ -38,7 +38,7 @@ export class SubjectIndex {
   /** Notes whom `look` asks about. They are all of the thread's people only where nobody was found in it. */
   async noting<T extends { readonly isFree: boolean }>(
     threadId: string,
-    tail: ThreadTail,
+    tail: KnownPlace,
     forgets: Forgets,
     look: (forgets: Forgets) => Promise<T>,
   ): Promise<T> {
@@ -63,7 +63,7 @@ export class SubjectIndex {
   }
 }
 
-const keyOf = ({ generation, entry }: ThreadTail): string => `${generation}/${entry.writeId}`;
+const keyOf = ({ generation, writeId }: KnownPlace): string => `${generation}/${writeId}`;
 
 const indexes = new WeakMap<CheckpointContext, SubjectIndex>();
 

@@ -1,17 +1,18 @@
 import type { Warnings } from "../../driver/warnings.ts";
+import { StateError } from "../../errors.ts";
 import { Sweep, type SweepRule } from "../../state/people/erasing.ts";
 import type { ActiveHolds, LegalHold } from "../../state/people/legal-hold.ts";
 import { encodeOwned } from "../../state/values/codec.ts";
 import type { CheckpointContext } from "../context.ts";
 import { everyThread } from "../find/finding.ts";
-import { appendEdit, MOST_PLANS } from "../history/editing.ts";
+import { type Edit, editThread } from "../history/editing.ts";
 import type { SubjectIndex } from "../log/subject-index.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { wordsOf } from "../record/plan-record.ts";
 import { openHeader, openRecord, withChecksum } from "../record/record.ts";
 import { isGraphs } from "../record/thread-facts.ts";
-import { LostRaces } from "../thread/lost-races.ts";
+import { Thread, tailOf } from "../thread/thread.ts";
 import type { HoldingOff } from "./holding-off.ts";
 import { activeHolds } from "./holds.ts";
 import {
@@ -64,18 +65,19 @@ export async function* findInThreads(
     const place = { operation: OPERATION, threadId };
     const looked = await warnings.skipping(threadId, () =>
       context.guard(place, async () => {
-        const tail = await context.call(place, (log) => log.tail(threadId));
-        if (tail === undefined || index.clears(threadId, tail, forgets)) return undefined;
-        if (openHeader(tail.entry).createdAt > writtenBefore) {
+        const found = await context.call(place, (log) => log.tail(threadId));
+        const tail = found && tailOf(found);
+        if (found === undefined || tail === undefined || index.clears(threadId, tail, forgets)) return undefined;
+        if (openHeader(found.entry).createdAt > writtenBefore) {
           onPostponed?.();
           return undefined;
         }
         const isGraph = isGraphs(openHeader(head).thread);
         const look = (noted: Forgets): Promise<Looked> => lookInto(context, threadId, isGraph, noted);
-        const { found, opaque } = await index.noting(threadId, tail, forgets, look);
+        const { found: about, opaque } = await index.noting(threadId, tail, forgets, look);
         return {
           opaque,
-          found: found.length === 0 ? found : await notHeld(context, threadId, isGraph, looking, found),
+          found: about.length === 0 ? about : await notHeld(context, threadId, isGraph, looking, about),
         };
       }),
     );
@@ -126,8 +128,8 @@ export async function eraseInThread(
   if (holds.onThread(threadId) !== undefined) return 0;
   if (holding !== undefined) await holdOffWriters(context, threadId, holding);
   const keeps = holds.hasPeople ? (subject: string) => holds.onPerson(subject) !== undefined : undefined;
-  const tail = await context.call({ operation: OPERATION, threadId }, (log) => log.tail(threadId));
-  if (tail !== undefined && isGraphs(openHeader(tail.entry).thread)) {
+  const thread = new Thread(context, threadId, OPERATION);
+  if (isGraphs((await thread.tail())?.thread)) {
     if (keeps !== undefined && (await lookInto(context, threadId, true, forgets, keeps)).kept > 0) return 0;
     const isAsJudged = async (): Promise<boolean> => (await activeHolds(context)).version === holds.version;
     return (await import("../graphs/erase-graph.ts")).eraseInGraph(context, threadId, forgets, isAsJudged);
@@ -141,8 +143,8 @@ export async function eraseInThread(
   if (subjects.size > 0 && !isKept) steps.push("nothing");
   let count = 0;
   for (const leaves of steps) {
-    const done = await rewrite(context, threadId, holds, (record) => ruleFor(record, facts, forgets, leaves));
-    count += done.count;
+    const done = await rewrite(thread, holds, count, (record) => ruleFor(record, facts, forgets, leaves));
+    count = done.count;
     if (done.isStopped) break;
   }
   return count;
@@ -150,54 +152,60 @@ export async function eraseInThread(
 
 /** Holds writers off from a thread, or lets them go on. */
 export async function holdOffWriters(context: CheckpointContext, threadId: string, holding: HoldingOff): Promise<void> {
-  for (const races = new LostRaces(context, "erase", threadId); ; races.lost()) {
-    const tail = await context.call({ operation: "erase", threadId }, (log) => log.tail(threadId));
-    if (tail === undefined) return;
-    if (holding.until === undefined && openHeader(tail.entry).thread?.erasing?.[holding.by] === undefined) return;
-    if (await appendEdit(context, threadId, tail, { edits: {}, restsOn: [], holdsOff: holding })) return;
+  await editThread(new Thread(context, threadId, OPERATION), async (tail): Promise<Edit<void>> => {
+    const isOver = holding.until === undefined && tail?.thread?.erasing?.[holding.by] === undefined;
+    return { result: undefined, ...(!isOver && { plan: { edits: {}, restsOn: [], holdsOff: holding } }) };
+  });
+}
+
+/** Stops where holds were placed or lifted meanwhile: the next look judges by those. `before` counts what earlier steps changed. */
+async function rewrite(
+  thread: Thread,
+  holds: ActiveHolds,
+  before: number,
+  ruleOf: (record: LogRecord) => SweepRule,
+): Promise<{ readonly count: number; readonly isStopped: boolean }> {
+  let [count, below] = [before, Number.POSITIVE_INFINITY];
+  for (;;) {
+    // As many plans for each page: a long thread takes longer than any race may.
+    const page = await editThread(
+      thread,
+      async (): Promise<Edit<"end" | "stopped" | { first: number; count: number }>> => {
+        const found = await readPage(thread, below);
+        if (found === undefined) return { result: "end" };
+        const changed = found.records.flatMap((record) => {
+          const replacement = rewritten(record, new Sweep(ruleOf(record)));
+          return replacement === undefined ? [] : [{ record, replacement }];
+        });
+        const result = { first: found.first, count: changed.length };
+        if (changed.length === 0) return { result };
+        if ((await activeHolds(thread.context)).version !== holds.version) return { result: "stopped" };
+        const edits = { replace: changed.map(({ replacement }) => replacement) };
+        return { result, plan: { edits, restsOn: changed.map(({ record }) => record), erases: true } };
+      },
+    ).catch((error: unknown) => {
+      throw count === 0 ? error : afterSome(error, count);
+    });
+    if (typeof page === "string") return { count, isStopped: page === "stopped" };
+    count += page.count;
+    below = page.first;
   }
 }
 
-/** Stops where holds were placed or lifted meanwhile: the next look judges by those. */
-async function rewrite(
-  context: CheckpointContext,
-  threadId: string,
-  holds: ActiveHolds,
-  ruleOf: (record: LogRecord) => SweepRule,
-): Promise<{ readonly count: number; readonly isStopped: boolean }> {
-  let [count, before] = [0, Number.POSITIVE_INFINITY];
-  // As many for each page: a long thread takes longer than any race may.
-  let plans = new LostRaces(context, OPERATION, threadId, MOST_PLANS);
-  for (;;) {
-    const found = await readPage(context, threadId, before);
-    if (found === undefined) return { count, isStopped: false };
-    const changed = found.records.flatMap((record) => {
-      const replacement = rewritten(record, new Sweep(ruleOf(record)));
-      return replacement === undefined ? [] : [{ record, replacement }];
-    });
-    const plan = {
-      edits: { replace: changed.map(({ replacement }) => replacement) },
-      restsOn: changed.map(({ record }) => record),
-      erases: true as const,
-    };
-    if (changed.length > 0) {
-      if ((await activeHolds(context)).version !== holds.version) return { count, isStopped: true };
-      if (!(await appendEdit(context, threadId, found.tail, plan))) {
-        plans.lost();
-        continue;
-      }
-    }
-    count += changed.length;
-    before = found.first;
-    plans = new LostRaces(context, OPERATION, threadId, MOST_PLANS);
-  }
+/** What was erased by then stays erased, and another attempt goes on from there. */
+function afterSome(error: unknown, count: number): unknown {
+  if (!StateError.is(error) || error.context.written !== "no") return error;
+  const { written: _, ...context } = error.context;
+  const message = error.message.replace(/[;.] nothing was written$/i, "");
+  const done = `${count} ${count === 1 ? "record was" : "records were"} rewritten before that and stay so; erase again to go on`;
+  return new StateError(error.code, `${message}. ${done}`, { ...context, cause: error });
 }
 
 /** The same record with placeholders; `undefined` where it holds nothing about those people. */
 function rewritten(record: LogRecord, sweep: Sweep): LogRecord | undefined {
   const { body, metadata } = swept(record, sweep);
   if (body === undefined && metadata === record.metadata) return undefined;
-  const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
+  const { format: _, bodyBytes: _bytes, digest: _digest, ...fields } = openRecord(record);
   const bytes = body === undefined ? record.body : Buffer.from(encodeOwned(body, "state"), "utf8");
   const next = withChecksum({ ...record, metadata, body: bytes, words: undefined, fields });
   return { ...next, words: wordsOf(newMessagesOf(next)) };

@@ -2,11 +2,9 @@ import { StateError } from "../../errors.ts";
 import { HOLDS } from "../../state/people/legal-hold.ts";
 import { isPlainObject } from "../../state/values/doorway.ts";
 import type { CheckpointContext } from "../context.ts";
-import { placeOfTail } from "../log/append-rules.ts";
-import type { LogRecord, ThreadTail } from "../log/thread-log.ts";
+import type { LogRecord } from "../log/thread-log.ts";
 import { decodeMetadata } from "../record/metadata.ts";
-import { openHeader } from "../record/record.ts";
-import { LostRaces } from "../thread/lost-races.ts";
+import { erasuresAt, Thread } from "../thread/thread.ts";
 import { sayingWhetherWritten } from "../thread/written.ts";
 import { type HeldOff, isHeldOff } from "./holding-off.ts";
 
@@ -21,8 +19,6 @@ export interface WrittenFork {
   readonly generation: string;
   readonly from: { readonly generation: string; readonly erasures: number };
 }
-
-export const erasuresAt = (tail: Pick<ThreadTail, "entry">): number => openHeader(tail.entry).thread?.erasures ?? 0;
 
 /**
  * A fork or a copy that is made while somebody is erased may hold what was erased
@@ -40,7 +36,7 @@ export async function assertCopyMayStay(
   const place = { operation, threadId: target.threadId };
   try {
     const [tail, isHeldOff] = await Promise.all([
-      context.call(place, (log) => log.tail(source.threadId)),
+      new Thread(context, source.threadId, operation).tail(),
       areNewThreadsHeldOff(context, place),
     ]);
     const isErasedSince = tail?.generation === source.generation && erasuresAt(tail) !== source.erasures;
@@ -91,16 +87,16 @@ const mayNamePeople = ({ body, metadata }: LogRecord): boolean =>
   metadata?.includes('subject"') === true ||
   Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('subject"');
 
-/** Somebody may have found the copy and written to it: it goes all the same, because nobody was told that it is there. */
+/** Another process may have found the copy and written to it: it goes all the same, because no caller was told that it is there. */
 async function removeCopy(
   context: CheckpointContext,
-  place: { readonly operation: string; readonly threadId: string },
+  { operation }: { readonly operation: string },
   { threadId, generation }: { readonly threadId: string; readonly generation: string },
 ): Promise<void> {
-  for (const races = new LostRaces(context, place.operation, threadId); ; races.lost()) {
-    const tail = await context.call(place, (log) => log.tail(threadId));
-    if (tail?.generation !== generation) return;
-    if ((await context.call(place, (log) => log.remove(threadId, placeOfTail(tail)))) !== "moved") return;
+  const thread = new Thread(context, threadId, operation);
+  for (const races = thread.races(); ; races.lost()) {
+    const tail = await thread.tail();
+    if (tail?.generation !== generation || (await thread.remove(tail)) !== "moved") return;
   }
 }
 

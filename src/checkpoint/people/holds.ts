@@ -11,11 +11,11 @@ import {
   storedHold,
 } from "../../state/people/legal-hold.ts";
 import type { CheckpointContext } from "../context.ts";
-import { openHeader } from "../record/record.ts";
 import { isGraphs } from "../record/thread-facts.ts";
 import { loadNewest } from "../thread/loading.ts";
 import { LostRaces } from "../thread/lost-races.ts";
 import { saveState } from "../thread/saving.ts";
+import { Thread } from "../thread/thread.ts";
 import { type Keeps, lookInto } from "./people-in-thread.ts";
 
 /**
@@ -77,7 +77,7 @@ async function holdOnPeopleIn(
   holds: ActiveHolds,
 ): Promise<LegalHold | undefined> {
   if (!holds.hasPeople) return undefined;
-  const tail = await context.call({ operation: "hold", threadId }, (log) => log.tail(threadId));
+  const tail = await new Thread(context, threadId, "hold").tail();
   if (tail === undefined) return undefined;
   let met: LegalHold | undefined;
   const isHeld: Keeps = (subject) => {
@@ -85,7 +85,7 @@ async function holdOnPeopleIn(
     met ??= hold;
     return hold !== undefined;
   };
-  const { found } = await lookInto(context, threadId, isGraphs(openHeader(tail.entry).thread), isHeld);
+  const { found } = await lookInto(context, threadId, isGraphs(tail.thread), isHeld);
   return found.length > 0 ? met : undefined;
 }
 

@@ -1,17 +1,13 @@
-import { newId } from "../../driver/new-id.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import { AT_ONCE, inParallelAsFound } from "../../internal/concurrency.ts";
 import { HOLDS, type LegalHold } from "../../state/people/legal-hold.ts";
 import type { CheckpointContext } from "../context.ts";
 import { everyThread } from "../find/finding.ts";
-import { holdsAt } from "../history/editing.ts";
 import { isUnreadable } from "../history/removing-threads.ts";
-import { placeOfTail, wasAppended } from "../log/append-rules.ts";
 import { subjectIndexOf } from "../log/subject-index.ts";
-import type { AppendRequest, ThreadEntry, ThreadTail } from "../log/thread-log.ts";
-import { markRecord, openHeader } from "../record/record.ts";
+import type { ThreadEntry } from "../log/thread-log.ts";
 import { isGraphs } from "../record/thread-facts.ts";
-import { LostRaces } from "../thread/lost-races.ts";
+import { holdsAt, planMark, type Tail, Thread } from "../thread/thread.ts";
 import { lookInto } from "./people-in-thread.ts";
 
 /**
@@ -30,9 +26,9 @@ export async function markHeldThreads(context: CheckpointContext, hold: LegalHol
   const mark = async (thread: ThreadEntry): Promise<void> => {
     // The hold itself was written to it.
     if (thread.threadId === HOLDS) return;
-    const place = { operation: "hold", threadId: thread.threadId };
-    await context
-      .guard(place, () => markHeldThread(context, thread.threadId, subject))
+    const held = new Thread(context, thread.threadId, "hold");
+    await held
+      .guard(() => markHeldThread(held, subject))
       .catch((error: unknown) => {
         // Where the newest record cannot be read, only a deletion of the whole thread takes anything from it.
         if (!isUnreadable(error)) throw error;
@@ -44,55 +40,28 @@ export async function markHeldThreads(context: CheckpointContext, hold: LegalHol
   await inParallelAsFound(everyThread(context, "hold", threadPrefix, new Warnings(), pageSize), mark, atOnce);
 }
 
-async function markHeldThread(
-  context: CheckpointContext,
-  threadId: string,
-  subject: string | undefined,
-): Promise<void> {
-  const place = { operation: "hold", threadId };
-  const tail = await context.call(place, (log) => log.tail(threadId));
-  if (tail === undefined) return;
-  if (subject !== undefined && !(await isAbout(context, threadId, tail, subject))) return;
-  let current = tail;
-  for (const races = new LostRaces(context, "hold", threadId); ; races.lost()) {
-    const request = markRequest(context, current);
-    const outcome = await context.call(place, (log) => log.append(threadId, request));
-    if (wasAppended(outcome, request)) return;
-    const { tail: entry, generation } = outcome;
+async function markHeldThread(thread: Thread, subject: string | undefined): Promise<void> {
+  const read = await thread.tail();
+  if (read === undefined) return;
+  if (subject !== undefined && !(await isAbout(thread, read, subject))) return;
+  await thread.append(read, (tail) => {
     // It was removed before the hold was placed, and perhaps made anew after that.
-    if (entry === undefined || generation !== tail.generation) return;
-    current = { generation, entry };
-  }
+    if (tail?.generation !== read.generation) return undefined;
+    return planMark(thread, "edit", tail, { ...tail.thread, holds: holdsAt(tail) + 1 });
+  });
 }
 
-async function isAbout(
-  context: CheckpointContext,
-  threadId: string,
-  tail: ThreadTail,
-  person: string,
-): Promise<boolean> {
+async function isAbout({ context, id: threadId }: Thread, tail: Tail, person: string): Promise<boolean> {
   const index = subjectIndexOf(context);
   const isPerson = (subject: string): boolean => subject === person;
   if (index.clears(threadId, tail, isPerson)) return false;
-  const isGraph = isGraphs(openHeader(tail.entry).thread);
+  const isGraph = isGraphs(tail.thread);
   try {
     const looked = await index.noting(threadId, tail, isPerson, (noted) => lookInto(context, threadId, isGraph, noted));
     return looked.found.length > 0;
   } catch (error) {
-    // Nobody can say that it is not.
+    // It may be.
     if (isUnreadable(error)) return true;
     throw error;
   }
-}
-
-function markRequest(context: CheckpointContext, tail: ThreadTail): AppendRequest {
-  const { entry } = tail;
-  const { kind, thread } = openHeader(entry);
-  const parts = { seq: entry.seq + 1, writeId: newId(), base: entry.base, head: entry.head };
-  return {
-    expected: placeOfTail(tail),
-    record: markRecord("edit", parts, context.now(), { ...thread, holds: holdsAt(tail) + 1 }),
-    // Marks do not pile up.
-    ...(kind === "edit" && { drop: [entry.seq] }),
-  };
 }

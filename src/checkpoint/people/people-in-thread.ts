@@ -3,11 +3,12 @@ import type { Message } from "../../state/message.ts";
 import { callsOf, type Found, Sweep, type SweepRule } from "../../state/people/erasing.ts";
 import { subjectsIn } from "../../state/people/subjects.ts";
 import type { CheckpointContext } from "../context.ts";
-import type { LogRecord, ThreadTail } from "../log/thread-log.ts";
+import type { LogRecord } from "../log/thread-log.ts";
 import { bodyOf, type RecordBody } from "../record/chain.ts";
 import { decodeMetadata, encodeMetadata } from "../record/metadata.ts";
 import { openRecord } from "../record/record.ts";
 import { isContent } from "../record/steps.ts";
+import { Thread } from "../thread/thread.ts";
 
 /** What of a thread is about some people. Every record of it is read. */
 
@@ -217,7 +218,6 @@ const metadataIn = ({ metadata }: LogRecord): Readonly<Record<string, unknown>> 
   metadata === undefined ? undefined : decodeMetadata(metadata, "metadata");
 
 interface RecordPage {
-  readonly tail: ThreadTail;
   /** Checkpoints and steps, proven. */
   readonly records: readonly LogRecord[];
   /** Where the page begins: the next one is below it. */
@@ -225,27 +225,22 @@ interface RecordPage {
 }
 
 async function* pages(context: CheckpointContext, threadId: string): AsyncGenerator<RecordPage, void, undefined> {
+  const thread = new Thread(context, threadId, OPERATION);
   let before = Number.POSITIVE_INFINITY;
   for (;;) {
-    const page = await readPage(context, threadId, before);
+    const page = await readPage(thread, before);
     if (page === undefined) return;
     yield page;
     before = page.first;
   }
 }
 
-/** The records below `before`, and the tail as it was when they were read. */
-export async function readPage(
-  context: CheckpointContext,
-  threadId: string,
-  before: number,
-): Promise<RecordPage | undefined> {
-  const options = { limit: RECORDS_PER_PAGE, ...(Number.isFinite(before) && { before }) };
-  const found = await context.call({ operation: OPERATION, threadId }, (log) => log.readRecords(threadId, options));
+/** The records below `before`. */
+export async function readPage(thread: Thread, before: number): Promise<RecordPage | undefined> {
+  const found = await thread.page(Number.isFinite(before) ? before : undefined, RECORDS_PER_PAGE);
   const first = found?.records[0]?.seq;
   if (found === undefined || first === undefined) return undefined;
-  const { generation, tail: entry } = found;
   const records = found.records.filter((record) => isContent(record));
   for (const record of records) openRecord(record);
-  return { tail: { generation, entry }, records, first };
+  return { records, first };
 }

@@ -28,6 +28,8 @@ export interface RecordHeader {
   readonly freshMessages?: readonly number[] | undefined;
   /** What the state waits for, so that a listing need not read it. Absent if it waits for nothing. */
   readonly standing?: Standing | undefined;
+  /** Of the whole state, where the caller named the write: the name alone does not say that it is the same write. */
+  readonly digest?: string | undefined;
   /** Only in records of a graph's thread. */
   readonly graph?: GraphFacts | undefined;
   /** Facts about the thread rather than one record. Every record repeats them, so that the tail knows. */
@@ -85,13 +87,11 @@ export interface ChainSize {
 }
 
 export interface LeaseState {
-  /** Random for each holding: two holders with the same name are still told apart. */
+  /** Random for each holding, and its token: two holders with the same name are still told apart. */
   readonly id: string;
   readonly owner: string;
-  /** Grows by one with every new holder: the fencing token. */
-  readonly epoch: number;
   readonly expiresAt: number;
-  /** The generation of the thread it was taken in; in a copy of that thread it binds nobody. */
+  /** The generation of the thread it was taken in; in a copy of that thread it binds no writer. */
   readonly generation?: string;
   /** For the lease of an agent's run: its process, so that others on the same machine see when it is dead. */
   readonly holder?: string;
@@ -127,6 +127,7 @@ export interface StoredHeader {
   readonly chain?: readonly [number, number, number, number];
   readonly fresh?: readonly number[];
   readonly standing?: Standing;
+  readonly digest?: string;
   readonly graph?: GraphFacts;
   readonly thread?: ThreadFacts;
   /** The last field, because it covers the text before it. */
@@ -149,7 +150,8 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
  * every save makes one and `JSON.stringify` takes twice as long.
  */
 function beginOfHeader(fields: RecordFields, { seq, body }: Pick<LogRecord, "seq" | "body">): string {
-  const { kind, createdAt, buildsOn, schema, messageCount, chain, freshMessages, standing, graph, thread } = fields;
+  const { kind, createdAt, buildsOn, schema, messageCount, chain, freshMessages, standing, digest, graph, thread } =
+    fields;
   let text = `{"format":${FORMAT_VERSION},"kind":"${kind}","createdAt":${numberText(createdAt)}`;
   if (buildsOn !== usualStep(kind, seq)) text += `,"buildsOn":${buildsOn}`;
   if (schema !== 0) text += `,"schema":${numberText(schema)}`;
@@ -159,6 +161,7 @@ function beginOfHeader(fields: RecordFields, { seq, body }: Pick<LogRecord, "seq
   }
   if (freshMessages !== undefined) text += `,"fresh":${JSON.stringify(freshMessages)}`;
   if (standing !== undefined) text += `,"standing":${JSON.stringify(standing)}`;
+  if (digest !== undefined) text += `,"digest":"${digest}"`;
   if (graph !== undefined) text += `,"graph":${JSON.stringify(graph)}`;
   if (thread !== undefined) text += `,"thread":${JSON.stringify(thread)}`;
   return text;
@@ -220,7 +223,7 @@ export const buildsOnOf = ({ seq }: LogEntry, { buildsOn, kind }: LinkHeader): n
   buildsOn ?? usualStep(kind, seq);
 
 function unfolded(entry: LogEntry, stored: StoredHeader): RecordHeader {
-  const { kind, chain, fresh, standing, graph, thread } = stored;
+  const { kind, chain, fresh, standing, digest, graph, thread } = stored;
   const header: Writable<RecordHeader> = {
     format: stored.format,
     kind,
@@ -236,6 +239,7 @@ function unfolded(entry: LogEntry, stored: StoredHeader): RecordHeader {
   };
   if (fresh !== undefined) header.freshMessages = fresh;
   if (standing !== undefined) header.standing = standing;
+  if (digest !== undefined) header.digest = digest;
   if (graph !== undefined) header.graph = graph;
   if (thread !== undefined) header.thread = thread;
   return header;

@@ -2,15 +2,13 @@ import { assertWriteId } from "../../driver/ids.ts";
 import { newId } from "../../driver/new-id.ts";
 import { withHint } from "../../driver/position-hint.ts";
 import { StateError } from "../../errors.ts";
-import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
-import { NO_BYTES, type WatchedBytes } from "../../state/values/sealed-bytes.ts";
-import { type SaveOptions, uncheckedHead } from "../base-checkpointer.ts";
+import type { AgentState } from "../../state/agent-state.ts";
+import type { SaveOptions } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
-import { placeOfTail } from "../log/append-rules.ts";
-import { entries } from "../log/entries.ts";
-import type { LogEntry, LogRecord } from "../log/thread-log.ts";
-import { openHeader, type RecordHeader, type ThreadFacts } from "../record/record.ts";
-import { originOf, rememberPosition } from "./position.ts";
+import type { LogEntry } from "../log/thread-log.ts";
+import { openHeader } from "../record/record.ts";
+import { type Position, positionOf } from "./position.ts";
+import { editsAt, type Thread } from "./thread.ts";
 
 /** One attempt at a save has a name. Repeating it under the same name finds what the earlier attempt did. */
 export interface Attempt {
@@ -20,73 +18,38 @@ export interface Attempt {
   readonly isPlaced: boolean;
   /** The caller named the write, or an earlier attempt ended without an answer. */
   readonly isRepeated: boolean;
+  /** The records that were sent without an answer. */
+  readonly sent: readonly LogEntry[];
+  /** Of the state, if the caller named the write: another process, which sent something else, may use the same name. */
+  readonly digest: string | undefined;
   /** Set if an attempt to create a thread ended without an answer: what was seen of that thread right afterwards. */
-  readonly creation: CreationSeen | undefined;
+  readonly creation: "made" | "absent" | "unknown" | undefined;
 }
 
-export type CreationSeen = "made" | "absent" | "unknown";
-
 const keyOf = (context: CheckpointContext, threadId: string): string => `${context.id} ${threadId}`;
-/** A larger record is read again when it is needed, because a state should not be in memory twice. */
-const MAX_KEPT_BYTES = 1024 * 1024;
 
 /** Attempts with an unknown outcome. Repeating the same save reuses the name, so that it is applied once. */
 const unsettled = new WeakMap<AgentState, Map<string, Attempt>>();
 
-/**
- * For a save that may be a repetition: whether that write is already in the
- * thread, as far as this is known without reading the history. (A repetition that
- * meets a conflict does read it.)
- */
-export async function appliedBefore(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  { writeId, isRepeated }: Attempt,
-  { expectedHead }: SaveOptions,
-): Promise<string | undefined> {
-  if (!isRepeated) return undefined;
-  const origin = originOf(context, state, threadId);
-  const position = origin?.position;
-  if (position?.writeId === writeId) {
-    if (origin?.fields === heldFieldsOf(state)) return position.checkpointId;
-    const which = `the write id ${JSON.stringify(writeId)} was used for checkpoint ${position.checkpointId}`;
-    throw new StateError("INVALID_ARGUMENT", `${which}, and the state has changed since: a new write needs a new one`);
-  }
-  return expectedHead === uncheckedHead ? findWrite(context, state, threadId, writeId) : undefined;
-}
-
-export async function findWrite(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  writeId: string,
-): Promise<string | undefined> {
-  const tail = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
-  if (tail === undefined) return undefined;
-  for await (const entry of entries(context, threadId)) {
-    if (entry.writeId === writeId) return settled(context, state, threadId, tail.generation, entry);
-  }
-  return undefined;
-}
-
 export function attemptFor(
-  context: CheckpointContext,
+  { context, id: threadId }: Thread,
   state: AgentState,
-  threadId: string,
-  options: SaveOptions,
+  { writeId, checkpointId }: SaveOptions,
+  digestOf: () => string | undefined,
 ): Attempt {
   const known = unsettled.get(state)?.get(keyOf(context, threadId));
-  if (options.writeId !== undefined) assertWriteId(options.writeId);
+  if (writeId !== undefined) assertWriteId(writeId);
   const name = known?.writeId ?? newId();
   // One name serves for both ids unless the caller gave one: the caller's write id may be used again
   // in the same thread.
-  const otherwise = known?.checkpointId ?? (options.writeId === undefined ? name : newId());
+  const otherwise = known?.checkpointId ?? (writeId === undefined ? name : newId());
   return {
-    writeId: options.writeId ?? name,
-    checkpointId: options.checkpointId ?? otherwise,
+    writeId: writeId ?? name,
+    checkpointId: checkpointId ?? otherwise,
     isPlaced: known !== undefined,
-    isRepeated: known !== undefined || options.writeId !== undefined,
+    isRepeated: known !== undefined || writeId !== undefined,
+    sent: known?.sent ?? [],
+    digest: writeId === undefined ? undefined : digestOf(),
     creation: known?.creation,
   };
 }
@@ -101,65 +64,93 @@ export function placedAt(attempt: Attempt, seq: number, options: SaveOptions): A
 }
 
 /**
- * A new thread is named after its first write, so that a retry of that write
- * finds its own thread. But a caller's write id may be used again after the
- * thread was deleted, and a generation must not be.
+ * Whether a record is what an earlier attempt wrote. The write id alone does not say so: two clones of one virtual
+ * machine draw the same random numbers, and callers give the same name twice.
  */
-export const newGeneration = ({ writeId }: Attempt, options: SaveOptions): string =>
-  options.writeId === undefined ? writeId : newId();
+export const isOf = ({ writeId, sent, digest }: Attempt, entry: LogEntry): boolean =>
+  entry.writeId === writeId &&
+  (sent.some((record) => record.header === entry.header || isRewritten(record, entry)) ||
+    (digest !== undefined && openHeader(entry).digest === digest));
 
-/** What the writer of a record knows about it. */
-export interface MadeRecord extends Pick<RecordHeader, "chain" | "schema"> {
-  readonly thread?: ThreadFacts | undefined;
-  readonly bytes: WatchedBytes;
-  /** Set if the next save is likely to move this record's name. */
-  readonly record?: LogRecord | undefined;
+/** A vacuum or a deletion made the record build on another one; the rest of its header stayed. */
+function isRewritten(record: LogEntry, entry: LogEntry): boolean {
+  const [was, is] = [openHeader(record), openHeader(entry)];
+  const buildsOnOther = was.buildsOn !== is.buildsOn;
+  return buildsOnOther && was.createdAt === is.createdAt && was.messageCount === is.messageCount;
 }
 
-/**
- * The record is in the log, from this attempt or an earlier one of the same name.
- * `made` may be omitted if only the entry is known.
- */
-export function settled(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  generation: string,
-  entry: LogEntry,
-  made: MadeRecord = { ...openHeader(entry), bytes: NO_BYTES },
-): string {
-  forgetAttempt(context, state, threadId);
-  const { seq, base, writeId, checkpointId = "" } = entry;
-  const { chain, schema, thread, bytes, record } = made;
-  rememberPosition(context, state, threadId, {
-    generation,
-    tail: placeOfTail({ generation, entry }),
-    seq,
-    checkpointId,
-    writeId,
-    base,
-    chain,
-    stored: heldFieldsOf(state),
-    schema,
-    bytes,
-    thread,
-    record: record !== undefined && record.body.byteLength <= MAX_KEPT_BYTES ? record : undefined,
-  });
-  return checkpointId;
+/** The record of an earlier attempt, wherever it is in the history, and the generation that it was found in. */
+export async function findAttempt(
+  thread: Thread,
+  isMine: (entry: LogEntry) => boolean,
+): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
+  const tail = await thread.tail();
+  if (tail === undefined) return undefined;
+  const { generation } = tail;
+  for await (const entry of thread.entries()) if (isMine(entry)) return { generation, entry };
+  return undefined;
 }
 
 /** Remembers that the outcome of this attempt is unknown. */
-export function leaveUnsettled(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  attempt: Attempt,
-): void {
+export function leaveUnsettled({ context, id }: Thread, state: AgentState, attempt: Attempt): void {
   const attempts = unsettled.get(state) ?? new Map<string, Attempt>();
-  unsettled.set(state, attempts.set(keyOf(context, threadId), attempt));
+  unsettled.set(state, attempts.set(keyOf(context, id), attempt));
 }
 
 /** The next save of this state is a new attempt. */
-export function forgetAttempt(context: CheckpointContext, state: AgentState, threadId: string): void {
-  unsettled.get(state)?.delete(keyOf(context, threadId));
+export function forgetAttempt({ context, id }: Thread, state: AgentState): void {
+  unsettled.get(state)?.delete(keyOf(context, id));
+}
+
+/**
+ * An attempt at making a thread got no answer. Repeating it is right where the
+ * thread was never made, and wrong where it was made and has been deleted since:
+ * that would bring it back. A deleted thread leaves no trace, so what can be told
+ * apart must be told right away: by one look, without retries, because the caller
+ * is waiting for the error that came before.
+ */
+export async function creationSeen(thread: Thread, generation: string): Promise<Attempt["creation"]> {
+  try {
+    const found = await thread.context.log.tail(thread.id);
+    return found?.generation === generation ? "made" : "absent";
+  } catch {
+    return "unknown";
+  }
+}
+
+/** Refuses to repeat the creation of a thread that may have been deleted since. The next save counts as a new one. */
+export async function assertNotDeleted(thread: Thread, state: AgentState, { creation }: Attempt): Promise<void> {
+  if (creation === undefined || creation === "absent") return;
+  if ((await thread.tail()) !== undefined) return;
+  forgetAttempt(thread, state);
+  const { name } = thread.context.log;
+  const what =
+    creation === "made"
+      ? "was made by an earlier attempt at this save and has been deleted since"
+      : "is not there: an earlier attempt at this save got no answer, so it was either never made or deleted since";
+  throw new StateError(
+    "CONFLICT",
+    `${name}: thread ${JSON.stringify(thread.id)} ${what}. Save once more if it should be there; nothing was written`,
+    { backend: name, operation: "save", threadId: thread.id, actual: null, written: "no" },
+  );
+}
+
+/**
+ * What a repeated save is told that met a conflict and found no record of its earlier attempt. A vacuum or a deletion may
+ * have taken that record away while its content lives on in the newest state. So it says that nothing was written only
+ * where no checkpoint was removed since the state was loaded.
+ */
+export async function whetherApplied(thread: Thread, state: AgentState, conflict: StateError): Promise<StateError> {
+  const position: Position | undefined = positionOf(thread.context, state, thread.id);
+  // Read after the search for the write: what is removed later would have been found.
+  const tail = await thread.tail();
+  const isSameThread = position === undefined || tail?.generation === position.tail.generation;
+  if (tail === undefined || !isSameThread) return conflict;
+  if (editsAt(tail) === (position === undefined ? 0 : editsAt(position.tail))) return conflict;
+  const { name } = thread.context.log;
+  return new StateError(
+    "CONFLICT",
+    `${name}: thread ${JSON.stringify(thread.id)} has moved on. An earlier attempt at this save got no answer, and checkpoints were removed since, so it cannot be told whether it was applied. Load the thread, and redo the change only if it is not in it`,
+    { ...conflict.context, written: "unknown", cause: conflict },
+  );
 }

@@ -4,11 +4,11 @@ import { AgentState, stateHolding } from "../../state/agent-state.ts";
 import { migrateFields } from "../../state/fields.ts";
 import { NO_BYTES, watchBytes } from "../../state/values/sealed-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
-import { isNewsOf, isSamePlace, placeOfTail } from "../log/append-rules.ts";
+import { isNewsOf, isSamePlace } from "../log/append-rules.ts";
 import type { KnownPlace, LogChain } from "../log/thread-log.ts";
 import { headOf, type RebuiltCheckpoint, rebuild, rebuildOn } from "../record/chain.ts";
-import { openHeader } from "../record/record.ts";
 import { type Position, rememberPosition } from "./position.ts";
+import { editsAt, tailOf } from "./thread.ts";
 import type { WarmThread } from "./warm-threads.ts";
 
 type Place = CallPlace & { readonly threadId: string };
@@ -50,7 +50,11 @@ export async function loadNewest(context: CheckpointContext, place: Place): Prom
   });
 }
 
-const placeOfCheckpoint = ({ generation, seq, writeId }: Position): KnownPlace => ({ generation, seq, writeId });
+const placeOfCheckpoint = ({ tail: { generation }, seq, writeId }: Position): KnownPlace => ({
+  generation,
+  seq,
+  writeId,
+});
 
 function forgotten(context: CheckpointContext, threadId: string): undefined {
   context.warm.forget(threadId);
@@ -72,18 +76,13 @@ function caughtUp(
   const place = placeOfCheckpoint(position);
   if (!isNewsOf(place, news)) return undefined;
   if (news.records.length === 0 && isSamePlace(position.tail, place)) return newestState(context, threadId, known);
-  const { thread } = openHeader(news.tail);
-  if ((thread?.edits ?? 0) !== (position.thread?.edits ?? 0)) return undefined;
+  const tail = tailOf({ generation: news.generation, entry: news.tail });
+  if (editsAt(tail) !== editsAt(position.tail)) return undefined;
   // What was behind it, such as the mark of a lease, was lost with a storage that went back.
-  if (news.records.length === 0) {
-    return newestState(context, threadId, { ...known, position: { ...position, tail: place, thread } });
-  }
+  if (news.records.length === 0) return newestState(context, threadId, { ...known, position: { ...position, tail } });
   try {
     const head = headOf(news);
-    if (head === position.seq) {
-      const tail = placeOfTail({ generation: news.generation, entry: news.tail });
-      return newestState(context, threadId, { ...known, position: { ...position, tail, thread } });
-    }
+    if (head === position.seq) return newestState(context, threadId, { ...known, position: { ...position, tail } });
     if (head <= position.seq) return undefined;
     const rebuilt = rebuildOn({ seq: position.seq, fields: position.stored }, news, head);
     return newestState(context, threadId, threadAt(context, news, rebuilt));
@@ -105,10 +104,10 @@ function threadAt(
 ): WarmThread {
   const { seq, writeId, base, checkpointId = "" } = record;
   const { generation } = chain;
+  const newest = tailOf({ generation, entry: chain.tail });
   const position: Position = {
-    generation,
     // A past state claims no more than it knows: its save must meet whatever came after it.
-    tail: placeOfTail({ generation, entry: seq === chain.tail.head ? chain.tail : record }),
+    tail: seq === newest.head ? newest : { ...tailOf({ generation, entry: record }), thread: newest.thread },
     seq,
     writeId,
     checkpointId,
@@ -117,7 +116,6 @@ function threadAt(
     stored: fields,
     schema: context.schema?.version ?? header.schema,
     bytes: watchBytes(NO_BYTES, bytes),
-    thread: openHeader(chain.tail).thread,
   };
   return { position, storedSchema: header.schema };
 }

@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import type { CheckpointContext } from "../context.ts";
 
-/** Each lost race is a record that somebody else wrote. This many in a row mean a writer that leaves no room. */
+/** Each lost race is a record that another writer wrote. This many in a row mean a writer that leaves no room. */
 const MOST_RACES = 1000;
 
 /** The longest wait for room after the first: on a slow storage, a thousand races would take minutes. */
@@ -9,7 +9,7 @@ const LONGEST_RACE_MS = 5_000;
 
 /**
  * So many may always be lost. A storage or a machine that stalls makes one race as long as a thousand, and a vacuum or a
- * lease that came in between once is nobody who leaves no room.
+ * lease that came in between once leaves room.
  */
 const FEWEST_RACES = 10;
 
@@ -29,17 +29,25 @@ export class LostRaces {
     this.#most = most;
   }
 
-  /** Throws if there were too many, or if they took too long. */
+  /** Counts one more; throws if there were too many, or if they took too long. */
   lost(): void {
+    if (this.isOver()) throw this.error();
+  }
+
+  /** Counts one more, and says whether it was one too many. */
+  isOver(): boolean {
     this.#lost++;
     const now = performance.now();
     this.#end ??= now + LONGEST_RACE_MS;
-    if (this.#lost < this.#most && (this.#lost < FEWEST_RACES || now < this.#end)) return;
+    return this.#lost >= this.#most || (this.#lost >= FEWEST_RACES && now >= this.#end);
+  }
+
+  error(): StateError {
     const { name } = this.#context.log;
     const which = `${name}: ${this.#operation} of thread ${JSON.stringify(this.#threadId)}`;
-    throw new StateError(
+    return new StateError(
       "CONFLICT",
-      `${which} came too late every time: somebody writes to the thread without a pause. Try again later; nothing was written`,
+      `${which} lost ${this.#lost} compare-and-set attempts to other writers. Try again later; nothing was written`,
       { backend: name, operation: this.#operation, threadId: this.#threadId, written: "no" },
     );
   }

@@ -3,14 +3,14 @@ import type { StateFields } from "../../state/fields.ts";
 import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../../state/lineage.ts";
 import type { WatchedBytes } from "../../state/values/sealed-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
-import type { KnownPlace, LogEntry, LogRecord } from "../log/thread-log.ts";
-import type { ChainSize, ThreadFacts } from "../record/record.ts";
+import type { LogRecord } from "../log/thread-log.ts";
+import type { ChainSize } from "../record/record.ts";
+import type { Tail, Thread } from "./thread.ts";
 
 /** Where a state stands in the log of one thread, as far as its holder knows. */
 export interface Position {
-  readonly generation: string;
-  /** The last record seen, which the next append expects as the tail. */
-  readonly tail: KnownPlace;
+  /** The end of the thread when it was last seen, which the next append expects. */
+  readonly tail: Tail;
   /** The state's own checkpoint. */
   readonly seq: number;
   readonly checkpointId: string;
@@ -22,8 +22,6 @@ export interface Position {
   /** The schema version of the state's own fields, and the byte arrays in them. */
   readonly schema: number;
   readonly bytes: WatchedBytes;
-  /** As of the tail. */
-  readonly thread: ThreadFacts | undefined;
   /** The record itself, if it is small and the next save is likely to need it. */
   readonly record?: LogRecord | undefined;
 }
@@ -42,25 +40,16 @@ export const positionOf = (context: CheckpointContext, state: AgentState, thread
  * thread's random generation tells. Asked only if that is possible; `undefined`
  * if there is nothing to wait for.
  */
-export function adoptPosition(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-): Promise<void> | undefined {
-  const known = findOrigins(state, threadId);
-  if (known.length === 0 || positionOf(context, state, threadId) !== undefined) return undefined;
-  return adoptOneOf(known, context, state, threadId);
+export function adoptPosition(thread: Thread, state: AgentState): Promise<void> | undefined {
+  const known = findOrigins(state, thread.id);
+  if (known.length === 0 || positionOf(thread.context, state, thread.id) !== undefined) return undefined;
+  return adoptOneOf(known, thread, state);
 }
 
-async function adoptOneOf(
-  known: readonly Origin[],
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-): Promise<void> {
-  const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
-  const same = known.find(({ generation }) => generation === found?.generation);
-  if (same !== undefined) rememberOrigin(state, threadId, context.id, same);
+async function adoptOneOf(known: readonly Origin[], thread: Thread, state: AgentState): Promise<void> {
+  const tail = await thread.tail();
+  const same = known.find(({ generation }) => generation === tail?.generation);
+  if (same !== undefined) rememberOrigin(state, thread.id, thread.context.id, same);
 }
 
 export function rememberPosition(
@@ -69,7 +58,7 @@ export function rememberPosition(
   threadId: string,
   position: Position,
 ): void {
-  const { generation } = position;
+  const { generation } = position.tail;
   rememberOrigin(state, threadId, context.id, { fields: heldFieldsOf(state), generation, position });
 }
 
@@ -78,21 +67,12 @@ export function rememberPosition(
  * number may be another, where a storage was put back and others wrote since.
  */
 export async function isStillHead(
-  context: CheckpointContext,
-  threadId: string,
+  thread: Thread,
   { seq, writeId }: Pick<Position, "seq" | "writeId">,
-  tail: LogEntry,
+  tail: Tail,
 ): Promise<boolean> {
   if (tail.head !== seq) return false;
   if (tail.seq === seq) return tail.writeId === writeId;
-  const place = { operation: "save", threadId };
-  const [head] = await context.call(place, (log) => log.list(threadId, { before: seq + 1, limit: 1 }));
+  const head = await thread.newest(seq + 1);
   return head?.seq === seq && head.writeId === writeId;
-}
-
-/** A record kept in memory equals the stored one only while nothing came after it: an edit may have replaced it. */
-export function asOf(position: Position | undefined, tail: number): Position | undefined {
-  if (position === undefined || position.seq === tail) return position;
-  const { record: _, ...rest } = position;
-  return rest;
 }

@@ -1,3 +1,6 @@
+import { assertCheckpointId, assertThreadId } from "../../driver/ids.ts";
+import { newId } from "../../driver/new-id.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
 import { conversationOf } from "../../state/conversation.ts";
@@ -7,37 +10,32 @@ import { leastBytesOf } from "../../state/values/doorway.ts";
 import { assertUnchanged, NO_BYTES, type WatchedBytes, watchBytes } from "../../state/values/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
-import type { Edits } from "../history/edits.ts";
-import { type KnownThread, leaseConflict, leaseFault, mayBeLeased } from "../lease/lease-rules.ts";
-import { beginningOf } from "../log/append-rules.ts";
+import { factsWith, leaseAfterWrite, leaseConflict, leaseFault, mayBeLeased, termsOf } from "../lease/lease-rules.ts";
+import { LONGEST_TTL_MS } from "../log/append-rules.ts";
 import { redactedRecord } from "../log/redacting.ts";
-import type { AppendOutcome, AppendRequest, LogEntry, ThreadLog } from "../log/thread-log.ts";
+import type { LogEntry, LogRecord } from "../log/thread-log.ts";
 import { assertNewThreadMayStay } from "../people/erasure-mark.ts";
+import { writtenFacts } from "../people/holding-off.ts";
+import { digestOf } from "../record/checksum.ts";
 import { encodeMetadata } from "../record/metadata.ts";
 import { fits, handOverContent, mayFit, type PlannedBody, planBody, wordsToAppend } from "../record/plan-record.ts";
-import { openHeader, type RecordFields, withChecksum } from "../record/record.ts";
-import { assertAgents } from "../record/thread-facts.ts";
+import { openHeader, type RecordFields, type RecordHeader, type ThreadFacts, withChecksum } from "../record/record.ts";
+import { graphsThread, isGraphs } from "../record/thread-facts.ts";
 import {
   type Attempt,
-  appliedBefore,
+  assertNotDeleted,
   attemptFor,
+  creationSeen,
+  findAttempt,
+  forgetAttempt,
+  isOf,
   leaveUnsettled,
-  type MadeRecord,
-  newGeneration,
   placedAt,
-  settled,
+  whetherApplied,
 } from "./attempt.ts";
-import { assertNothingErased } from "./erased-meanwhile.ts";
-import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
-import { expectationOfHead } from "./expected-head.ts";
-import { freeName } from "./free-name.ts";
-import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
-import { LostRaces } from "./lost-races.ts";
-import { assertNotMoved } from "./moved-threads.ts";
-import { adoptPosition, asOf, isStillHead, type Position, positionOf } from "./position.ts";
-import { movedOn, tooLarge } from "./save-refusals.ts";
-import { assertSaveOptions, factsAfter, requestFor } from "./save-request.ts";
-import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
+import { adoptPosition, isStillHead, originOf, type Position, positionOf, rememberPosition } from "./position.ts";
+import { type Attempts, droppingMark, type Edits, erasuresAt, type Plan, type Tail, Thread } from "./thread.ts";
+import { mayBeThereAlready, sayingWhetherWritten } from "./written.ts";
 
 export const saveState = (
   context: CheckpointContext,
@@ -46,119 +44,216 @@ export const saveState = (
   options: SaveOptions,
 ): Promise<string> => new Saving(context, state, threadId, options).run();
 
-type Refusal = AppendOutcome & { readonly appended: false };
-
-/** What is to be appended, before its record is sealed. */
-interface Plan {
-  readonly planned: PlannedBody;
-  readonly builtOn: Position | undefined;
-  /** The bytes of the state before, of which the next part was looked at. */
-  readonly looked: WatchedBytes | undefined;
-  readonly edits: Edits | undefined;
+/** What a writer believes to be the newest checkpoint, and the tail it builds on. Without one, the thread must not exist. */
+interface Expectation {
+  readonly tail: Tail;
+  /** The head's write; `undefined` where there is no checkpoint, or where the tail alone was read and is not the head. */
+  readonly headWriteId: string | undefined;
+  readonly headId: string | null;
 }
 
+/** What is known of a record beside what is stored with it. */
+interface Made extends Pick<RecordHeader, "chain" | "schema"> {
+  readonly thread?: ThreadFacts | undefined;
+  readonly bytes: WatchedBytes;
+  /** Set if the next save is likely to move this record's name. */
+  readonly record?: LogRecord | undefined;
+}
+
+/** A larger record is read again when it is needed, because a state should not be in memory twice. */
+const MAX_KEPT_BYTES = 1024 * 1024;
+
+/** Loaded with the first save under a name that the thread may have already. */
+const names = new OpenOnce(() => import("../history/names.ts"));
+
 /**
- * One save. It expects a head, makes a record that builds on it, and appends
- * that. If it is refused, it looks at what is there instead: its own record from
- * an attempt whose answer was lost; the expected head with other records behind
- * it; or another head, which is a conflict.
+ * One save. It expects a head, and plans a record that builds on it. Where the
+ * append is refused, it looks at what is there instead: its own record from an
+ * attempt whose answer was lost; the expected head with other records behind it;
+ * or another head, which is a conflict.
  */
 class Saving {
   readonly #context: CheckpointContext;
+  readonly #thread: Thread;
   readonly #state: AgentState;
   readonly #held: StateFields;
-  readonly #threadId: string;
   readonly #options: SaveOptions;
   readonly #metadata: string | undefined;
+  readonly #attempts: Attempts;
   #attempt: Attempt;
-  /** An append got no answer, and when it was repeated there was no record at its place: it was never there, or is no more. */
-  #isUnseen = false;
+  #expected: Expectation | undefined;
+  #made: Made | undefined;
 
   constructor(context: CheckpointContext, state: AgentState, threadId: string, options: SaveOptions) {
-    assertSaveOptions(threadId, options);
+    assertThreadId(threadId);
+    if (options.checkpointId !== undefined) assertCheckpointId(options.checkpointId);
+    if (options.ttlSeconds !== undefined && !(Number.isFinite(options.ttlSeconds) && options.ttlSeconds > 0)) {
+      throw new StateError("INVALID_ARGUMENT", "ttlSeconds must be a number greater than 0");
+    }
     this.#context = context;
+    this.#thread = new Thread(context, threadId, "save");
     this.#state = state;
     this.#held = heldFieldsOf(state);
-    this.#threadId = threadId;
     this.#options = options;
     this.#metadata = options.metadata === undefined ? undefined : encodeMetadata(options.metadata);
-    this.#attempt = attemptFor(context, state, threadId, options);
+    this.#attempt = attemptFor(this.#thread, state, options, () => this.#digest());
+    this.#attempts = {
+      request: undefined,
+      sent: [...this.#attempt.sent],
+      isInDoubt: this.#attempt.isRepeated,
+      isUnseen: false,
+      isFailed: false,
+    };
   }
+
+  /** Whether a record was written by an attempt that got no answer, of this save or of an earlier one of the same state. */
+  readonly #isMine = (entry: LogEntry): boolean => isOf({ ...this.#attempt, sent: this.#attempts.sent }, entry);
 
   async run(): Promise<string> {
     const { isRepeated } = this.#attempt;
     try {
-      const beginning = this.#begin();
-      if (beginning !== undefined) await beginning;
+      // The record depends on what the storage takes, which some drivers know only after contact.
+      const contact = this.#context.connect({ operation: "save", threadId: this.#thread.id });
+      if (contact !== undefined) await contact;
+      const adopted = adoptPosition(this.#thread, this.#state);
+      if (adopted !== undefined) await adopted;
       const earlier = isRepeated ? await this.#appliedBefore() : undefined;
-      return earlier ?? (await this.#appendUntilSettled());
+      return earlier ?? (await this.#append());
     } catch (error) {
-      const mayBeThere = isRepeated || this.#isUnseen;
+      const mayBeThere = isRepeated || this.#attempts.isUnseen;
       if (!mayBeThere || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, isRepeated);
-      const { earlierAttempt } = await import("./removed-attempt.ts");
-      const lost = { attempt: this.#attempt, isUnseen: this.#isUnseen };
-      return earlierAttempt(this.#context, this.#state, this.#threadId, lost, error);
+      return this.#earlierAttempt(error);
     }
   }
 
-  /** `undefined` if there is nothing to wait for, here and below: each wait is a promise, and saves are many. */
-  #begin(): Promise<void> | undefined {
-    // The record depends on what the storage takes, which some drivers know only after contact.
-    const contact = this.#context.connect({ operation: "save", threadId: this.#threadId });
-    return contact === undefined ? this.#adopt() : contact.then(() => this.#adopt());
-  }
-
-  #adopt(): Promise<void> | undefined {
-    return adoptPosition(this.#context, this.#state, this.#threadId);
-  }
-
+  /** A repetition whose write is already in the thread, as far as this is known without reading the history. */
   async #appliedBefore(): Promise<string | undefined> {
-    const known = [this.#context, this.#state, this.#threadId, this.#attempt] as const;
-    if (this.#options.expectedHead !== uncheckedHead) await assertNotDeleted(...known);
-    return appliedBefore(...known, this.#options);
+    const { expectedHead } = this.#options;
+    if (expectedHead !== uncheckedHead) await assertNotDeleted(this.#thread, this.#state, this.#attempt);
+    const { writeId } = this.#attempt;
+    const origin = originOf(this.#context, this.#state, this.#thread.id);
+    if (origin?.position.writeId === writeId) {
+      const { checkpointId } = origin.position;
+      if (origin.fields === this.#held) return checkpointId;
+      const which = `the write id ${JSON.stringify(writeId)} was used for checkpoint ${checkpointId}`;
+      throw new StateError(
+        "INVALID_ARGUMENT",
+        `${which}, and the state has changed since: a new write needs a new one`,
+      );
+    }
+    return expectedHead === uncheckedHead ? this.#found() : undefined;
   }
 
-  async #appendUntilSettled(): Promise<string> {
-    const first = this.#firstExpectation();
-    let expected = first instanceof Promise ? await first : first;
-    for (const races = new LostRaces(this.#context, "save", this.#threadId); ; races.lost()) {
-      if (mayBeLeased(expected, this.#options.lease)) expected = await this.#heedLease(expected);
-      let plan = this.#planFor(expected);
-      if (this.#options.checkpointId !== undefined && expected) plan = await this.#freeName(plan, expected);
-      const { request, made } = this.#sealed(plan, expected);
-      const outcome = await this.#append(request);
-      if (outcome.appended) {
-        if (request.expected.seq === 0) await this.#assertMayStay(request);
-        return this.#appended(request, made);
-      }
-      const { occupant } = outcome;
-      if (occupant?.writeId === this.#attempt.writeId) {
-        if (request.expected.seq === 0) await this.#assertMayStay(request);
-        return this.#settled(request, occupant, { ...openHeader(occupant), bytes: made.bytes });
-      }
-      expected = await this.#reconsider(expected, outcome);
+  /** Until it is known what became of an earlier attempt, a further save of the same state looks for it, too. */
+  async #earlierAttempt(conflict: StateError): Promise<string> {
+    const { isUnseen } = this.#attempts;
+    if (isUnseen) this.#leaveUnsettled();
+    try {
+      const found = await this.#found();
+      if (found !== undefined) return found;
+      const told = await whetherApplied(this.#thread, this.#state, conflict);
+      if (isUnseen && !mayBeThereAlready(told)) forgetAttempt(this.#thread, this.#state);
+      throw told;
+    } catch (error) {
+      throw sayingWhetherWritten(error, true);
     }
+  }
+
+  async #found(): Promise<string | undefined> {
+    const found = await findAttempt(this.#thread, this.#isMine);
+    return found && this.#settle(found.generation, found.entry, { ...openHeader(found.entry), bytes: NO_BYTES });
+  }
+
+  async #append(): Promise<string> {
+    const first = this.#firstExpectation();
+    this.#expected = first instanceof Promise ? await first : first;
+    const appended = await this.#thread
+      .append(this.#expected?.tail, (tail, isRetry) => this.#plan(tail, isRetry), this.#attempts)
+      .catch((error: unknown) => (this.#attempts.isFailed ? this.#leaveOpen(error) : Promise.reject(error)));
+    if (appended === undefined || this.#made === undefined)
+      throw new Error("a save plans until it is written or refused");
+    const { request, entry } = appended;
+    const { generation, seq } = request.expected;
+    if (seq === 0) await assertNewThreadMayStay(this.#context, "save", this.#thread.id, generation, [request.record]);
+    if (entry !== request.record)
+      return this.#settle(generation, entry, { ...openHeader(entry), bytes: this.#made.bytes });
+    const checkpointId = this.#settle(generation, entry, this.#made);
+    const position = positionOf(this.#context, this.#state, this.#thread.id);
+    // What a redactor wrote is not what this state holds.
+    if (position !== undefined && this.#context.redactor === undefined) {
+      this.#context.warm.keep(this.#thread.id, { position, storedSchema: this.#made.schema });
+    }
+    return checkpointId;
+  }
+
+  /** The storage gave no answer, or refused for good: repeated, it is the same attempt. */
+  async #leaveOpen(error: unknown): Promise<never> {
+    const { request, isInDoubt } = this.#attempts;
+    if (request?.expected.seq === 0 && isInDoubt) {
+      this.#attempt = { ...this.#attempt, creation: await creationSeen(this.#thread, request.expected.generation) };
+    }
+    this.#leaveUnsettled();
+    throw error;
+  }
+
+  #leaveUnsettled(): void {
+    leaveUnsettled(this.#thread, this.#state, { ...this.#attempt, sent: this.#attempts.sent });
   }
 
   #firstExpectation(): Expectation | undefined | Promise<Expectation | undefined> {
     const { expectedHead } = this.#options;
-    const position = this.#position;
+    const position = positionOf(this.#context, this.#state, this.#thread.id);
     if (expectedHead === undefined || expectedHead === position?.checkpointId) {
-      return position && expectationOf(position);
+      return position && { tail: position.tail, headWriteId: position.writeId, headId: position.checkpointId };
     }
-    return expectedHead === null ? undefined : expectationOfHead(this.#context, this.#threadId, expectedHead);
+    return expectedHead === null ? undefined : this.#expectationOf(expectedHead);
+  }
+
+  /** What a save expects whose caller names the head, or says that any will do. `CONFLICT` if it is another one. */
+  async #expectationOf(expectedHead: string | typeof uncheckedHead): Promise<Expectation | undefined> {
+    const tail = await this.#thread.tail();
+    assertAgents(tail);
+    const head = tail === undefined || tail.head === tail.seq ? tail : await this.#thread.newest();
+    const headId = head?.checkpointId ?? null;
+    if (expectedHead !== uncheckedHead && headId !== expectedHead) throw this.#movedOn(expectedHead, headId);
+    return tail && { tail, headWriteId: head?.writeId, headId };
+  }
+
+  #plan(tail: Tail | undefined, isRetry: boolean): Plan | Promise<Plan> {
+    const { lease, checkpointId } = this.#options;
+    const isNamed = checkpointId !== undefined && this.#expected !== undefined;
+    // Nearly every save has nothing to ask for.
+    if (!isRetry && !isNamed && !mayBeLeased(this.#expected?.tail, lease)) return this.#recordOf(this.#planBody(), {});
+    return this.#planAsking(tail, isRetry, isNamed);
+  }
+
+  async #planAsking(tail: Tail | undefined, isRetry: boolean, isNamed: boolean): Promise<Plan> {
+    if (isRetry) this.#expected = await this.#reconsidered(tail);
+    if (mayBeLeased(this.#expected?.tail, this.#options.lease)) await this.#heedLease();
+    const body = this.#planBody();
+    if (!isNamed || this.#expected === undefined) return this.#recordOf(body, {});
+    const { freeName } = await names.get();
+    const { builtOn } = body;
+    // A record kept in memory equals the stored one only while nothing came after it: an edit may have replaced it.
+    const isNewest = builtOn?.seq === this.#expected.tail.seq;
+    const known = builtOn === undefined || isNewest ? builtOn : { ...builtOn, record: undefined };
+    const { planned, edits } = await freeName(
+      this.#thread,
+      this.#attempt.checkpointId,
+      this.#held,
+      body.planned,
+      known,
+    );
+    return this.#recordOf({ ...body, planned }, edits);
   }
 
   /** A lease that was seen may have ended since, so it is read again before it refuses a save. */
-  async #heedLease(expected: Expectation | undefined): Promise<Expectation | undefined> {
-    const { lease } = this.#options;
-    if ((await leaseFault(this.#context, expected, lease)) === undefined) return expected;
-    const found = await this.#ask((log) => log.tail(this.#threadId));
-    const { entry: tail, generation } = found ?? {};
-    const fresh = await this.#reconsider(expected, { tail, generation });
-    const fault = await leaseFault(this.#context, fresh, lease);
-    if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
-    return fresh;
+  async #heedLease(): Promise<void> {
+    const terms = this.#options.lease && termsOf(this.#options.lease);
+    if ((await leaseFault(this.#context, this.#expected?.tail, terms)) === undefined) return;
+    this.#expected = await this.#reconsidered(await this.#thread.tail());
+    const fault = await leaseFault(this.#context, this.#expected?.tail, terms);
+    if (fault !== undefined) throw leaseConflict(this.#context, this.#thread.id, fault);
   }
 
   /**
@@ -166,146 +261,190 @@ class Saving {
    * lease) may have been added while the head is still the expected one. Then
    * nothing moved on, and the save goes behind them.
    */
-  async #reconsider(
-    expected: Expectation | undefined,
-    { tail, generation }: Pick<Refusal, "tail" | "generation">,
-  ): Promise<Expectation | undefined> {
-    if (tail !== undefined) assertAgents(tail);
+  async #reconsidered(tail: Tail | undefined): Promise<Expectation | undefined> {
+    assertAgents(tail);
     const isHead = tail !== undefined && tail.head === tail.seq;
-    const there =
-      tail && generation !== undefined ? expectationAt(generation, tail, isHead ? tail : undefined) : undefined;
-    if (this.#options.expectedHead === uncheckedHead) return there;
-    const sameThread = expected === undefined || generation === expected.generation;
-    if (tail !== undefined && there !== undefined && sameThread && (await this.#isHead(expected, tail))) {
-      return { ...there, headWriteId: expected?.headWriteId, headId: expected?.headId ?? null };
+    const actual = isHead ? (tail.checkpointId ?? null) : null;
+    const expected = this.#expected;
+    if (this.#options.expectedHead === uncheckedHead) {
+      return tail && { tail, headWriteId: isHead ? tail.writeId : undefined, headId: actual };
     }
-    const actual = tail === undefined ? null : (tail.checkpointId ?? `record ${tail.head}`);
-    throw movedOn(this.#context, this.#threadId, expected?.headId ?? null, actual);
+    const isSameThread = expected === undefined || tail?.generation === expected.tail.generation;
+    if (tail !== undefined && isSameThread && (await this.#isHead(tail))) {
+      return { tail, headWriteId: expected?.headWriteId, headId: expected?.headId ?? null };
+    }
+    throw this.#movedOn(expected?.headId ?? null, tail && (tail.checkpointId ?? `record ${tail.head}`));
   }
 
-  async #isHead(expected: Expectation | undefined, tail: LogEntry): Promise<boolean> {
-    const { head = 0, headWriteId } = expected ?? {};
-    if (headWriteId === undefined) return tail.head === head;
-    return isStillHead(this.#context, this.#threadId, { seq: head, writeId: headWriteId }, tail);
+  async #isHead(tail: Tail): Promise<boolean> {
+    const { tail: { head: seq } = { head: 0 }, headWriteId: writeId } = this.#expected ?? {};
+    return writeId === undefined ? tail.head === seq : isStillHead(this.#thread, { seq, writeId }, tail);
   }
 
-  #planFor(expected: Expectation | undefined): Plan {
-    const position = this.#position;
-    assertNotMoved(this.#context, this.#threadId, expected?.thread);
-    assertNothingErased(this.#context, this.#threadId, position, expected);
-    const origin = buildableOn(position, expected);
+  #movedOn(expected: string | null, actual: string | null | undefined): StateError {
+    const { name } = this.#context.log;
+    const threadId = this.#thread.id;
+    const found = actual ?? "no thread";
+    return new StateError(
+      "CONFLICT",
+      `${name}: thread ${JSON.stringify(threadId)} has moved on: expected ${expected ?? "no thread"}, found ${found}. Load it again and redo the change; nothing was written`,
+      { backend: name, operation: "save", threadId, expected, actual: actual ?? null, written: "no" },
+    );
+  }
+
+  #planBody(): PlannedState {
+    const position = positionOf(this.#context, this.#state, this.#thread.id);
+    const origin = buildableOn(position, this.#expected);
+    this.#assertNothingErased(position);
     const looked = position && assertUnchanged(position.bytes, () => this.#state.fields);
-    const planned = this.#planBody(origin);
-    return { planned, builtOn: planned.kind === "delta" ? origin : undefined, looked, edits: undefined };
+    const { capabilities } = this.#context.log;
+    if (origin === undefined && !mayFit(this.#held, capabilities)) {
+      throw this.#tooLarge(`at least ${leastBytesOf(this.#state.fields)}`);
+    }
+    const planned = planBody(this.#held, origin && { fields: origin.stored, chain: origin.chain }, capabilities);
+    if (!fits(planned, capabilities)) throw this.#tooLarge(String(planned.body.byteLength));
+    return { planned, builtOn: planned.kind === "delta" ? origin : undefined, looked };
   }
 
-  async #freeName(plan: Plan, expected: Expectation): Promise<Plan> {
-    const { checkpointId } = this.#attempt;
-    const builtOn = asOf(plan.builtOn, expected.tail.seq);
-    const named = await freeName(this.#context, this.#threadId, checkpointId, this.#held, plan.planned, builtOn);
-    return { ...plan, ...named };
+  /** A state that was loaded before a person's words were erased from the thread would bring them back: it is refused. */
+  #assertNothingErased(position: Position | undefined): void {
+    const tail = this.#expected?.tail;
+    if (position === undefined || tail === undefined || position.tail.generation !== tail.generation) return;
+    if (erasuresAt(position.tail) === erasuresAt(tail)) return;
+    const { name } = this.#context.log;
+    const threadId = this.#thread.id;
+    throw new StateError(
+      "CONFLICT",
+      `${name}: data of a person was erased from thread ${JSON.stringify(threadId)} since this state was loaded, and the state may still hold it. Load it again and redo the change; nothing was written`,
+      { backend: name, operation: "save", threadId, written: "no" },
+    );
   }
 
-  #sealed(
-    { planned, builtOn, looked, edits }: Plan,
-    expected: Expectation | undefined,
-  ): { readonly request: AppendRequest; readonly made: MadeRecord } {
-    const isEdit = edits !== undefined && Object.keys(edits).length > 0;
-    const seq = (expected?.tail.seq ?? 0) + 1;
-    this.#attempt = placedAt(this.#attempt, seq, this.#options);
-    const tail = expected?.tail ?? beginningOf(newGeneration(this.#attempt, this.#options));
-    const fields = this.#fieldsOf(planned, builtOn, { generation: tail.generation, thread: expected?.thread }, isEdit);
-    const sealed = withChecksum({
-      seq,
-      writeId: this.#attempt.writeId,
-      base: builtOn?.base ?? seq,
-      head: seq,
-      checkpointId: this.#attempt.checkpointId,
-      metadata: this.#metadata,
-      body: planned.body,
-      words: wordsToAppend(this.#context.log, planned.newMessages),
-      fields,
+  /** The new part of the state fits into no record of this storage. */
+  #tooLarge(size: string): StateError {
+    const { name, capabilities } = this.#context.log;
+    const threadId = this.#thread.id;
+    const found = `what is new in thread ${JSON.stringify(threadId)} is ${size} bytes`;
+    const remedy = "Save it in several steps, with fewer new messages or fields in each";
+    return new StateError("TOO_LARGE", `${found}; ${name} takes at most ${capabilities.maxRecordBytes}. ${remedy}`, {
+      threadId,
     });
-    const { redactor, log } = this.#context;
-    const record = redactor === undefined ? sealed : redactedRecord(sealed, log, redactor);
-    if (log.capabilities.sealing !== undefined) handOverContent(planned.body, planned.content);
-    const { chain, schema, thread } = fields;
-    const bytes = watchBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
-    const kept = this.#options.checkpointId === undefined ? undefined : record;
-    const made = { chain, schema, thread, bytes, record: kept };
-    return { request: requestFor(tail, record, isEdit ? edits : undefined, this.#options), made };
   }
 
-  #fieldsOf(planned: PlannedBody, builtOn: Position | undefined, known: KnownThread, isEdit: boolean): RecordFields {
-    return {
+  #recordOf({ planned, builtOn, looked }: PlannedState, edits: Edits): Plan {
+    const behind = this.#expected?.tail;
+    const seq = (behind?.seq ?? 0) + 1;
+    this.#attempt = placedAt(this.#attempt, seq, this.#options);
+    const { writeId, checkpointId, digest } = this.#attempt;
+    // A new thread is named after its first write, so that a retry of that write finds its own thread. But a caller's
+    // write id may be used again after the thread was deleted, and a generation must not be.
+    const generation = behind?.generation ?? (this.#options.writeId === undefined ? writeId : newId());
+    const isEdit = edits.drop !== undefined || edits.replace !== undefined;
+    const { log, redactor, schema: wanted, now } = this.#context;
+    const fields: RecordFields = {
       kind: planned.kind,
-      createdAt: this.#context.now(),
+      createdAt: now(),
       buildsOn: builtOn?.seq ?? 0,
       // A program without a schema passes on the version of what it adds to.
-      schema: this.#context.schema?.version ?? this.#position?.schema ?? 0,
+      schema: wanted?.version ?? positionOf(this.#context, this.#state, this.#thread.id)?.schema ?? 0,
       messageCount: conversationOf(this.#held).length,
       chain: planned.chain,
       freshMessages: planned.freshMessages,
       standing: standingOf(this.#held),
-      thread: factsAfter(this.#context, known, this.#options, isEdit),
+      digest,
+      thread: this.#factsAfter(generation, behind?.thread, isEdit),
+    };
+    const made = withChecksum({
+      seq,
+      writeId,
+      base: builtOn?.base ?? seq,
+      head: seq,
+      checkpointId,
+      metadata: this.#metadata,
+      body: planned.body,
+      words: wordsToAppend(log, planned.newMessages),
+      fields,
+    });
+    const record = redactor === undefined ? made : redactedRecord(made, log, redactor);
+    if (log.capabilities.sealing !== undefined) handOverContent(planned.body, planned.content);
+    const { chain, schema, thread } = fields;
+    const bytes = watchBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
+    const kept =
+      this.#options.checkpointId === undefined || record.body.byteLength > MAX_KEPT_BYTES ? undefined : record;
+    this.#made = { chain, schema, thread, bytes, record: kept };
+    const append = this.#appendOf(record, behind, edits);
+    return behind === undefined
+      ? { append, generation, isMine: this.#isMine }
+      : { append, behind, isMine: this.#isMine };
+  }
+
+  #appendOf(record: LogRecord, behind: Tail | undefined, edits: Edits): Plan["append"] {
+    const { ttlSeconds } = this.#options;
+    if (
+      behind?.isMark !== true &&
+      edits.drop === undefined &&
+      edits.replace === undefined &&
+      ttlSeconds === undefined
+    ) {
+      return { record };
+    }
+    // Names that others moved in the meantime are not ours to move: the append is refused and says why.
+    const own = isOvertaken(edits, behind?.seq ?? 0) ? {} : edits;
+    const drop = droppingMark(behind, own.drop);
+    return {
+      record,
+      ...own,
+      ...(drop && { drop }),
+      ...(ttlSeconds !== undefined && { ttlMs: Math.min(ttlSeconds * 1000, LONGEST_TTL_MS) }),
     };
   }
 
-  #planBody(origin: Position | undefined): PlannedBody {
-    const { capabilities } = this.#context.log;
-    if (origin === undefined && !mayFit(this.#held, capabilities)) {
-      throw tooLarge(this.#context, this.#threadId, `at least ${leastBytesOf(this.#state.fields)}`);
-    }
-    const planned = planBody(this.#held, origin && { fields: origin.stored, chain: origin.chain }, capabilities);
-    if (fits(planned, capabilities)) return planned;
-    throw tooLarge(this.#context, this.#threadId, String(planned.body.byteLength));
+  /** What a save says of its thread: all that was known, its lease as it is now, and its edits counted. */
+  #factsAfter(generation: string, thread: ThreadFacts | undefined, isEdit: boolean): ThreadFacts | undefined {
+    const { lease: given } = this.#options;
+    if (thread === undefined && given === undefined && !isEdit) return undefined;
+    const before = writtenFacts(thread);
+    const counted = isEdit ? { ...before, edits: (before?.edits ?? 0) + 1 } : before;
+    return factsWith(counted, leaseAfterWrite(this.#context, generation, given && termsOf(given)));
   }
 
-  async #append(request: AppendRequest): Promise<AppendOutcome> {
-    const { log } = this.#context;
-    let mayBe = this.#attempt.isRepeated;
-    try {
-      const place = { operation: "save", threadId: this.#threadId };
-      const outcome = await this.#context.call(
-        place,
-        () => log.append(this.#threadId, request),
-        (error) => {
-          mayBe ||= mayBeWritten(log, error);
-        },
-      );
-      if (mayBe && !outcome.appended && outcome.occupant === undefined) this.#isUnseen = true;
-      return outcome;
-    } catch (error) {
-      const isLost = request.expected.seq === 0 && mayBe;
-      const creation = isLost ? { creation: await creationSeen(this.#context, this.#threadId, request) } : {};
-      leaveUnsettled(this.#context, this.#state, this.#threadId, { ...this.#attempt, ...creation });
-      throw sayingWhetherWritten(error, mayBe);
-    }
+  /** Of the whole state, for a write that the caller named. What a redactor takes out must not be guessed from a digest. */
+  #digest(): string | undefined {
+    return this.#context.redactor === undefined ? digestOf(this.#held) : undefined;
   }
 
-  get #position(): Position | undefined {
-    return positionOf(this.#context, this.#state, this.#threadId);
-  }
-
-  async #assertMayStay({ expected, record }: AppendRequest): Promise<void> {
-    await assertNewThreadMayStay(this.#context, "save", this.#threadId, expected.generation, [record]);
-  }
-
-  #appended(request: AppendRequest, made: MadeRecord): string {
-    const checkpointId = this.#settled(request, request.record, made);
-    const position = this.#position;
-    // What a redactor wrote is not what this state holds.
-    if (position !== undefined && this.#context.redactor === undefined) {
-      this.#context.warm.keep(this.#threadId, { position, storedSchema: made.schema });
-    }
+  /** The record is in the log, from this attempt or an earlier one. */
+  #settle(generation: string, entry: LogEntry, { chain, schema, thread, bytes, record }: Made): string {
+    forgetAttempt(this.#thread, this.#state);
+    const { seq, base, writeId, checkpointId = "" } = entry;
+    const tail = { generation, seq, writeId, base, head: seq, checkpointId, isMark: false, thread };
+    const stored = this.#held;
+    const position = { tail, seq, checkpointId, writeId, base, chain, stored, schema, bytes, record };
+    rememberPosition(this.#context, this.#state, this.#thread.id, position);
     return checkpointId;
   }
-
-  #settled({ expected }: AppendRequest, entry: LogEntry, made: MadeRecord): string {
-    return settled(this.#context, this.#state, this.#threadId, expected.generation, entry, made);
-  }
-
-  #ask<T>(work: (log: ThreadLog) => Promise<T>): Promise<T> {
-    return this.#context.call({ operation: "save", threadId: this.#threadId }, work);
-  }
 }
+
+/** The body of a record, before it has a place. */
+interface PlannedState {
+  readonly planned: PlannedBody;
+  readonly builtOn: Position | undefined;
+  /** The bytes of the state before, of which the next part was looked at. */
+  readonly looked: WatchedBytes | undefined;
+}
+
+/** The checkpoint that a delta may build on: the head itself. */
+function buildableOn(position: Position | undefined, expected: Expectation | undefined): Position | undefined {
+  if (position === undefined || expected === undefined) return undefined;
+  const { tail, headWriteId } = expected;
+  const isHead = position.seq === tail.head && position.writeId === headWriteId;
+  return isHead && position.tail.generation === tail.generation ? position : undefined;
+}
+
+function assertAgents(tail: Tail | undefined): void {
+  if (tail !== undefined && isGraphs(tail.thread)) throw graphsThread();
+}
+
+/** Whether the plan was made for a thread that grew beyond this tail, where an append would be refused. */
+const isOvertaken = ({ replace = [], drop = [] }: Edits, tail: number): boolean =>
+  drop.some((seq) => seq > tail) || replace.some(({ seq }) => seq > tail);

@@ -1,6 +1,7 @@
 import { contextOf } from "../../checkpoint/context.ts";
 import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
 import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import { Thread } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";
 import { confirm } from "../confirming.ts";
@@ -29,8 +30,8 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     await confirm(call, `this deletes ${what} of ${JSON.stringify(threadId)}; type the thread's id to go on`, threadId);
     if (checkpointId !== undefined) await checkpointer.delete(threadId, { checkpointId });
     else {
-      const ifTail = placeOfTail(tail);
-      if ((await removeThreadIf(context, place, ifTail)) === "moved") throw moved(threadId);
+      const removed = await removeThreadIf(new Thread(context, threadId, "delete"), placeOfTail(tail));
+      if (removed === "moved") throw moved(threadId);
     }
   }
   const done = checkpointId === undefined ? { threadId, checkpoints: stats.checkpoints } : { threadId, checkpointId };

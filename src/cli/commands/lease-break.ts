@@ -10,23 +10,22 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   const checkpointer = await call.open(isDry ? "read" : "write");
   const lease = await checkpointer.leaseOf(threadId);
   if (lease === undefined && !(await checkpointer.exists(threadId))) throw missingThread(threadId);
-  const wanted =
-    options.text("if-epoch") === undefined ? undefined : options.count("if-epoch", 0, 0, Number.MAX_SAFE_INTEGER);
+  const wanted = options.text("if-token");
   let isBroken = false;
   if (lease !== undefined && !isDry) {
     const question = `${JSON.stringify(lease.owner)} holds this thread, and its next save will be refused; type the thread's id to go on`;
     await confirm(call, question, threadId);
     // The holding that was shown, and no later one.
-    isBroken = await checkpointer.breakLease(threadId, { ifEpoch: wanted ?? lease.epoch });
+    isBroken = await checkpointer.breakLease(threadId, { ifToken: wanted ?? lease.token });
   }
-  const would = isDry && lease !== undefined && (wanted === undefined || wanted === lease.epoch);
+  const would = isDry && lease !== undefined && (wanted === undefined || wanted === lease.token);
   const outcome = isBroken
     ? "broken"
     : would
       ? "would be broken"
       : lease === undefined
-        ? "nobody holds it"
-        : "another epoch";
+        ? "not leased"
+        : "another lease";
   await printer.facts(
     [
       ["thread", { id: threadId }],

@@ -10,8 +10,8 @@ export async function run({ given, printer, open }: CommandCall): Promise<ExitCo
   await printer.facts(
     [
       ["thread", { id: threadId }],
-      ["held by", lease?.owner ?? "nobody"],
-      ["epoch", lease?.epoch],
+      ["held by", lease?.owner ?? "not leased"],
+      ["token", lease?.token],
       ["until", lease?.expiresAt.toISOString()],
     ],
     { threadId, lease: lease ?? null },

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
 import type { ThreadVerdict } from "../../checkpoint/history/verifying.ts";
-import { entries } from "../../checkpoint/log/entries.ts";
+import { Thread } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
@@ -49,7 +49,7 @@ async function newestIntact(
   { threadId, lost }: ThreadVerdict,
 ): Promise<string | undefined> {
   const isLost = new Set(lost);
-  for await (const { checkpointId } of entries(context, threadId)) {
+  for await (const { checkpointId } of new Thread(context, threadId, "verify").entries()) {
     if (checkpointId === undefined || isLost.has(checkpointId)) continue;
     try {
       if ((await checkpointer.load(threadId, { checkpointId })) !== undefined) return checkpointId;

@@ -92,8 +92,8 @@ export const CHANGING: readonly CommandSpec[] = [
     summary: "take a thread from its holder, whose next save is refused",
     store: "write",
     arguments: [THREAD],
-    options: { "if-epoch": { value: "n", help: "only while it is this holding" }, "dry-run": DRY_RUN, yes: YES },
-    examples: ["lease break sqlite:./agents.db trip-42 --if-epoch 3"],
+    options: { "if-token": { value: "token", help: "only while it is this lease" }, "dry-run": DRY_RUN, yes: YES },
+    examples: ["lease break sqlite:./agents.db trip-42 --if-token 4f0c9a1be27d"],
     load: () => import("../commands/lease-break.ts"),
   },
 ];

@@ -1,4 +1,5 @@
 import { graphWordsOf } from "../../checkpoint/graphs/graph-words.ts";
+import { factsWith } from "../../checkpoint/lease/lease-rules.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { newMessagesOf } from "../../checkpoint/record/chain.ts";
 import { wordsToAppend } from "../../checkpoint/record/plan-record.ts";
@@ -63,12 +64,8 @@ function wordsFor(log: ThreadLog, record: LogRecord, thread: ThreadFacts | undef
   return log.capabilities.search === "with words" ? graphWordsOf(record) : undefined;
 }
 
-/** Nobody holds a lease there; its epoch counts on. */
-function factsElsewhere(thread: ThreadFacts | undefined): ThreadFacts | undefined {
-  if (thread?.lease === undefined) return thread;
-  const { generation: _, ...lease } = thread.lease;
-  return { ...thread, lease: { ...lease, expiresAt: 0 } };
-}
+/** It is not leased there. */
+const factsElsewhere = (thread: ThreadFacts | undefined): ThreadFacts | undefined => factsWith(thread, undefined);
 
 function headElsewhere(outline: readonly OutlinedRecord[], head: number): number {
   let at = atOrAfter(outline, head + 1) - 1;

@@ -1,10 +1,10 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { wordsInTexts } from "../../checkpoint/graphs/graph-words.ts";
-import { appendEdit, editsAt, holdsAt, MOST_PLANS } from "../../checkpoint/history/editing.ts";
+import { appendEdit } from "../../checkpoint/history/editing.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { Forgets, FoundInThread } from "../../checkpoint/people/people-in-thread.ts";
-import { openHeader, openRecord, withChecksum } from "../../checkpoint/record/record.ts";
-import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
+import { openRecord, withChecksum } from "../../checkpoint/record/record.ts";
+import { erasuresAt, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
 import { everyRecord, type Records } from "../history/whole-thread.ts";
 import { placeOf } from "../names.ts";
 import { encodeBody } from "../thread/body.ts";
@@ -28,7 +28,7 @@ export async function findInGraph(
   threadId: string,
   forgets: Forgets,
 ): Promise<FoundInGraph> {
-  const records = await everyRecord(context, "erase", threadId);
+  const records = await everyRecord(new Thread(context, threadId, "erase"));
   const swept = records === undefined ? [] : sweptRecords(records, forgets, false);
   const found = swept.flatMap(({ record, found: values }) => {
     const checkpointId = placeOf(record)?.id;
@@ -44,18 +44,19 @@ export async function eraseInGraph(
   forgets: Forgets,
   mayGoOn: () => Promise<boolean>,
 ): Promise<number> {
+  const thread = new Thread(context, threadId, "erase");
   const changed = new Set<number>();
   // The thread's own subjects last: until then they tell what else of it has to go.
   for (const keepsSubject of [true, false]) {
-    for (const plans = new LostRaces(context, "erase", threadId, MOST_PLANS); ; plans.lost()) {
-      const records = await everyRecord(context, "erase", threadId);
+    for (const plans = thread.races(MOST_PLANS); ; plans.lost()) {
+      const records = await everyRecord(thread);
       if (records === undefined) return changed.size;
       const next = sweptRecords(records, forgets, keepsSubject).flatMap((swept) => {
         const replacement = rewritten(swept);
         return replacement === undefined ? [] : [{ record: swept.record, replacement }];
       });
       if (next.length > 0 && !(await mayGoOn())) return changed.size;
-      if (await replaceAll(context, threadId, records, next)) {
+      if (await replaceAll(thread, records, next)) {
         for (const { record } of next) changed.add(record.seq);
         break;
       }
@@ -70,27 +71,18 @@ interface Replacement {
 }
 
 const MOST_AT_ONCE = 100;
+const MOST_PLANS = 20;
 
 /** False if the records have changed meanwhile. What was replaced by then stays replaced. */
-async function replaceAll(
-  context: CheckpointContext,
-  threadId: string,
-  { tail }: Records,
-  replacements: readonly Replacement[],
-): Promise<boolean> {
+async function replaceAll(thread: Thread, { tail }: Records, replacements: readonly Replacement[]): Promise<boolean> {
   let current = tail;
-  for (const part of inParts(replacements, context.log.capabilities.maxRecordBytes)) {
-    const plan = {
-      edits: { replace: part.map(({ replacement }) => replacement) },
-      restsOn: part.map(({ record }) => record),
-      erases: true as const,
-    };
-    if (!(await appendEdit(context, threadId, current, plan))) return false;
-    const after = await context.call({ operation: "erase", threadId }, (log) => log.tail(threadId));
-    // Another edit than this one may have changed the records of the next part, or a hold may keep them.
-    if (after?.generation !== tail.generation || editsAt(after) !== editsAt(current) + 1) return false;
-    if (holdsAt(after) !== holdsAt(current)) return false;
-    current = after;
+  for (const part of inParts(replacements, thread.context.log.capabilities.maxRecordBytes)) {
+    const edits = { replace: part.map(({ replacement }) => replacement) };
+    const plan = { edits, restsOn: part.map(({ record }) => record), erases: true as const };
+    const written = await appendEdit(thread, current, plan);
+    if (written === undefined) return false;
+    // What others edit or hold before the next part moves the tail, and is noticed there.
+    current = tailBehind(tail.generation, written.request.record);
   }
   return true;
 }
@@ -112,7 +104,7 @@ function* inParts(all: readonly Replacement[], mostBytes: number): Generator<rea
 
 function sweptRecords(records: Records, forgets: Forgets, keepsSubject: boolean): readonly SweptRecord[] {
   const subjects = subjectsOfThread(records, forgets);
-  const wasErased = (openHeader(records.tail.entry).thread?.erasures ?? 0) > 0;
+  const wasErased = erasuresAt(records.tail) > 0;
   const epochs = new Map<number, LogRecord[]>();
   for (const record of records) {
     const epoch = epochs.get(record.base);

@@ -1,9 +1,10 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { targetExists } from "../../checkpoint/history/target-exists.ts";
-import { beginningOf, MOST_RECORDS, placeOfTail, wasAppended } from "../../checkpoint/log/append-rules.ts";
-import type { AppendOutcome, KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { erasuresAt, type WrittenFork } from "../../checkpoint/people/erasure-mark.ts";
-import { openHeader } from "../../checkpoint/record/record.ts";
+import { MOST_RECORDS } from "../../checkpoint/log/append-rules.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import type { WrittenFork } from "../../checkpoint/people/erasure-mark.ts";
+import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { type Appended, erasuresAt, type Tail, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
 import { newId } from "../../driver/new-id.ts";
 import { invalid } from "../../driver/options.ts";
 import { subjectsToKeep } from "../erasing/thread-subjects.ts";
@@ -37,7 +38,7 @@ export interface GraphFork {
  */
 export async function forkGraph(context: CheckpointContext, fork: GraphFork): Promise<WrittenFork | undefined> {
   const { source, target, at, ttlMs } = fork;
-  const records = await everyRecord(context, "fork", source);
+  const records = await everyRecord(new Thread(context, source, "fork"));
   if (records === undefined) return undefined;
   const all = keptOf(records, records.generation);
   const name = at ?? checkpointName("", newestIds(all).get("") ?? "");
@@ -58,8 +59,7 @@ export async function forkGraph(context: CheckpointContext, fork: GraphFork): Pr
     // A fork is as young as it is: nothing that clears away what is old takes it for its source.
     return sealKept(context, epoch, kept, { ...facts, createdAt: context.now(), hasWrites: isLast });
   });
-  const append = new TargetWriter(context, target, epoch.generation, ttlMs);
-  for (const batch of batchesOf(sealed, context.log.capabilities.maxRecordBytes)) await append.append(batch);
+  await writeTarget(new Thread(context, target, "fork"), epoch.generation, sealed, ttlMs);
   const from = { generation: records.generation, erasures: erasuresAt(records.tail) };
   return { checkpointId: start.id, generation: epoch.generation, from };
 }
@@ -104,48 +104,32 @@ function* batchesOf(records: readonly LogRecord[], mostBytes: number): Generator
 }
 
 /** Writes a thread that is not there yet. */
-class TargetWriter {
-  readonly #context: CheckpointContext;
-  readonly #target: string;
-  #expected: KnownPlace;
-  readonly #ttlMs: number | undefined;
-
-  constructor(context: CheckpointContext, target: string, generation: string, ttlMs: number | undefined) {
-    this.#context = context;
-    this.#target = target;
-    this.#expected = beginningOf(generation);
-    this.#ttlMs = ttlMs;
-  }
-
-  async append(batch: readonly LogRecord[]): Promise<void> {
-    const outcome = await this.#try(batch);
-    if (outcome.appended) return;
-    const { tail, generation } = outcome;
-    const isRest = batch[0]?.seq === 1 && tail !== undefined && generation !== undefined && isUnfinished(tail);
-    if (!isRest) throw targetExists(this.#context, this.#target);
-    const place = { operation: "fork", threadId: this.#target };
-    await this.#context.call(place, (log) => log.remove(this.#target, placeOfTail({ generation, entry: tail })));
-    if (!(await this.#try(batch)).appended) throw targetExists(this.#context, this.#target);
-  }
-
-  async #try([record, ...more]: readonly LogRecord[]): Promise<AppendOutcome> {
-    if (record === undefined) return { appended: true };
-    const request = {
-      expected: this.#expected,
-      record,
-      ...(more.length > 0 && { more }),
-      ...(this.#ttlMs !== undefined && { ttlMs: this.#ttlMs }),
-    };
-    const place = { operation: "fork", threadId: this.#target };
-    const outcome = await this.#context.call(place, (log) => log.append(this.#target, request));
-    if (!wasAppended(outcome, request)) return outcome;
-    this.#expected = placeOfTail({ generation: this.#expected.generation, entry: more.at(-1) ?? record });
-    return { appended: true };
+async function writeTarget(
+  thread: Thread,
+  generation: string,
+  records: readonly LogRecord[],
+  ttlMs: number | undefined,
+): Promise<void> {
+  let tail: Tail | undefined;
+  for (const [record, ...more] of batchesOf(records, thread.context.log.capabilities.maxRecordBytes)) {
+    if (record === undefined) continue;
+    const append = { record, ...(more.length > 0 && { more }), ...(ttlMs !== undefined && { ttlMs }) };
+    let found: Tail | undefined;
+    const attempt = (): Promise<Appended | undefined> =>
+      thread.append(tail, (behind, isRetry) => {
+        found = behind;
+        return isRetry ? undefined : { append, generation };
+      });
+    let written = await attempt();
+    if (written === undefined && tail === undefined && isUnfinished(found)) {
+      await thread.remove(found);
+      written = await attempt();
+    }
+    if (written === undefined) throw targetExists(thread.context, thread.id);
+    tail = tailBehind(generation, more.at(-1) ?? record);
   }
 }
 
 /** A fork that broke off: it never had a head. */
-function isUnfinished(tail: LogEntry): boolean {
-  const { thread } = openHeader(tail);
-  return tail.head === 0 && thread?.kind === "graph" && thread.forkedFrom !== undefined;
-}
+const isUnfinished = (tail: Tail | undefined): boolean =>
+  tail?.head === 0 && isGraphs(tail.thread) && tail.thread?.forkedFrom !== undefined;

@@ -1,9 +1,9 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { beginningOf, MOST_RECORDS, placeOfTail, wasAppended } from "../../checkpoint/log/append-rules.ts";
-import type { KnownPlace, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { MOST_RECORDS } from "../../checkpoint/log/append-rules.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { assertNotHeld } from "../../checkpoint/people/holds.ts";
 import { openHeader, type ThreadFacts } from "../../checkpoint/record/record.ts";
-import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
+import { editsAt, type Tail, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
 import { subjectsToKeep } from "../erasing/thread-subjects.ts";
 import { checkpointName, placeOf } from "../names.ts";
@@ -54,8 +54,9 @@ export async function removeCheckpoints(
 ): Promise<Removed> {
   await writer.settled();
   return writer.alone(async () => {
-    for (const races = new LostRaces(context, "prune", threadId, MOST_ATTEMPTS); ; races.lost()) {
-      const removed = await attempt(context, threadId, removal);
+    const thread = new Thread(context, threadId, "prune");
+    for (const races = thread.races(MOST_ATTEMPTS); ; races.lost()) {
+      const removed = await attempt(thread, removal);
       writer.adopt(undefined);
       if (removed !== undefined) return removed;
     }
@@ -63,25 +64,23 @@ export async function removeCheckpoints(
 }
 
 /** `undefined` if another writer wrote meanwhile. */
-async function attempt(context: CheckpointContext, threadId: string, removal: Removal): Promise<Removed | undefined> {
-  const records = await everyRecord(context, "prune", threadId);
+async function attempt(thread: Thread, removal: Removal): Promise<Removed | undefined> {
+  const records = await everyRecord(thread);
   const last = records?.at(-1);
   if (records === undefined || last === undefined) return NOTHING;
   if (openHeader(last).thread?.kind !== "graph") throw agentsThread();
   const { generation } = records;
   const all = keptOf(records, generation);
-  const going = goingOf(threadId, all, removal);
+  const going = goingOf(thread.id, all, removal);
   if (going.size === 0) return NOTHING;
-  await assertNotHeld(context, threadId);
+  await assertNotHeld(thread.context, thread.id);
   const staying = all.filter((kept) => !going.has(kept));
   const removed = { checkpoints: going.size, threads: staying.length === 0 ? 1 : 0 };
   if (removal.dryRun === true) return removed;
   if (staying.length === 0) {
-    const ifTail = placeOfTail({ generation, entry: last });
-    const outcome = await context.call({ operation: "prune", threadId }, (log) => log.remove(threadId, ifTail));
-    return outcome === "moved" ? undefined : removed;
+    return (await thread.remove(tailBehind(generation, last))) === "moved" ? undefined : removed;
   }
-  return (await rewrite(context, threadId, records, staying)) ? removed : undefined;
+  return (await rewrite(thread, records, staying)) ? removed : undefined;
 }
 
 function goingOf(threadId: string, all: readonly Kept[], removal: Removal): ReadonlySet<Kept> {
@@ -126,67 +125,50 @@ function neededBy(threadId: string, { epoch, ns, id }: Kept): string | undefined
 }
 
 /** False if another writer wrote meanwhile. What was appended by then is a copy of existing content. */
-async function rewrite(
-  context: CheckpointContext,
-  threadId: string,
-  records: Records,
-  staying: readonly Kept[],
-): Promise<boolean> {
-  const { maxRecordBytes } = context.log.capabilities;
-  const { tail, thread, greatest } = endOf(records);
+async function rewrite(thread: Thread, records: Records, staying: readonly Kept[]): Promise<boolean> {
+  const { maxRecordBytes } = thread.context.log.capabilities;
+  const end = endOf(records);
   const epoch = new Epoch(records.generation);
   // A planned edit of the old records can tell that they are gone.
-  const edited = { ...thread, edits: (thread.edits ?? 0) + 1 };
-  const { seq } = tail;
-  Object.assign(epoch, { base: seq + 1, tail: seq, writeId: tail.writeId, head: 0, thread: edited, greatest });
+  const edited = { ...end.thread, edits: editsAt(end) + 1 };
+  const { seq, writeId, greatest } = end;
+  Object.assign(epoch, { base: seq + 1, tail: seq, writeId, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);
   const named = subjectsToKeep(records, staying);
-  let expected = tail;
+  let tail: Tail = end;
+  const append = async ([record, ...more]: readonly LogRecord[], dropBelow?: number): Promise<boolean> => {
+    if (record === undefined) return true;
+    const plan = { record, ...(more.length > 0 && { more }), ...(dropBelow !== undefined && { dropBelow }) };
+    if ((await thread.appendOnce(tail, { append: plan })) === undefined) return false;
+    tail = tailBehind(tail.generation, more.at(-1) ?? record);
+    return true;
+  };
   let batch: LogRecord[] = [];
   let bytes = 0;
-  for (const [index, kept] of staying.entries()) {
+  for (const kept of staying) {
     const subjects = kept === named.in ? named.subjects : [];
-    const record = sealKept(context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id, subjects });
+    const record = sealKept(thread.context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id, subjects });
     if (bytes + record.body.byteLength > maxRecordBytes || batch.length === MOST_RECORDS) {
-      if (!(await append(context, threadId, expected, batch))) return false;
-      expected = placeOfTail({ generation: tail.generation, entry: batch.at(-1) ?? record });
+      if (!(await append(batch))) return false;
       [batch, bytes] = [[], 0];
     }
     batch.push(record);
     bytes += record.body.byteLength;
-    if (index === staying.length - 1) return append(context, threadId, expected, batch, tail.seq + 1);
   }
-  return true;
+  return append(batch, seq + 1);
 }
 
 /** What the new epoch goes on from. The greatest id stays known, so that a smaller one is always looked for. */
-function endOf(records: Records): { tail: KnownPlace; thread: ThreadFacts; greatest: string } {
+function endOf(records: Records): Tail & { readonly greatest: string } {
   let greatest = "";
-  let [tail, thread]: [KnownPlace, ThreadFacts] = [beginningOf(records.generation), { kind: "graph" }];
+  let thread: ThreadFacts = { kind: "graph" };
   for (const record of records) {
     const header = openHeader(record);
     const id = header.graph?.greatest ?? placeOf(record, header)?.id ?? "";
     if (id > greatest) greatest = id;
-    tail = placeOfTail({ generation: records.generation, entry: record });
     thread = header.thread ?? thread;
   }
-  return { tail, thread, greatest };
-}
-
-async function append(
-  context: CheckpointContext,
-  threadId: string,
-  expected: KnownPlace,
-  [record, ...more]: readonly LogRecord[],
-  dropBelow?: number,
-): Promise<boolean> {
-  if (record === undefined) return true;
-  const request = {
-    expected,
-    record,
-    ...(more.length > 0 && { more }),
-    ...(dropBelow !== undefined && { dropBelow }),
-  };
-  const outcome = await context.call({ operation: "prune", threadId }, (log) => log.append(threadId, request));
-  return wasAppended(outcome, request);
+  const last = records.at(-1);
+  const tail = last === undefined ? records.tail : tailBehind(records.generation, last);
+  return { ...tail, thread, greatest };
 }

@@ -1,6 +1,5 @@
-import type { CheckpointContext } from "../../checkpoint/context.ts";
-import type { LogRecord, ThreadTail } from "../../checkpoint/log/thread-log.ts";
-import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
+import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { type Tail, type Thread, tailOf } from "../../checkpoint/thread/thread.ts";
 import { type CheckpointPlace, checkpointName } from "../names.ts";
 import { Epoch } from "../thread/epoch.ts";
 
@@ -10,37 +9,28 @@ export interface Kept extends CheckpointPlace {
 }
 
 /** Records, and the thread's tail when the first of them were read: those after it may be missing. */
-export type Records = readonly LogRecord[] & { readonly generation: string; readonly tail: ThreadTail };
+export type Records = readonly LogRecord[] & { readonly generation: string; readonly tail: Tail };
 
 const PAGE = 500;
 
 /** All records of a thread, oldest first. A thread that is recreated meanwhile is another one, and is read from its start. */
-export async function everyRecord(
-  context: CheckpointContext,
-  operation: string,
-  threadId: string,
-): Promise<Records | undefined> {
-  for (const races = new LostRaces(context, operation, threadId); ; races.lost()) {
-    const records = await readThrough(context, operation, threadId);
+export async function everyRecord(thread: Thread): Promise<Records | undefined> {
+  for (const races = thread.races(); ; races.lost()) {
+    const records = await readThrough(thread);
     if (records !== "made anew") return records;
   }
 }
 
-async function readThrough(
-  context: CheckpointContext,
-  operation: string,
-  threadId: string,
-): Promise<Records | "made anew" | undefined> {
+async function readThrough(thread: Thread): Promise<Records | "made anew" | undefined> {
   const pages: (readonly LogRecord[])[] = [];
-  let tail: ThreadTail | undefined;
+  let tail: Tail | undefined;
   for (let before: number | undefined; ; ) {
-    const query = { limit: PAGE, ...(before !== undefined && { before }) };
-    const chain = await context.call({ operation, threadId }, (log) => log.readRecords(threadId, query));
+    const chain = await thread.page(before, PAGE);
     const first = chain?.records[0];
     if (chain === undefined || first === undefined) break;
     const { generation } = chain;
     if (tail !== undefined && tail.generation !== generation) return "made anew";
-    tail ??= { generation, entry: chain.tail };
+    tail ??= tailOf({ generation, entry: chain.tail });
     pages.unshift(chain.records);
     before = first.seq;
   }

@@ -1,5 +1,6 @@
 import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { assertChecksum, openHeader, type RecordHeader, type ThreadFacts } from "../../checkpoint/record/record.ts";
+import type { Tail } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
 import { type CheckpointPlace, checkpointName, isNewest, placeOf } from "../names.ts";
 import { applied, type PartsDelta } from "../values/parts.ts";
@@ -69,6 +70,13 @@ export class Epoch {
   /** The thread's newest record, as far as it is here. */
   get place(): KnownPlace {
     return { generation: this.generation, seq: this.tail, writeId: this.writeId };
+  }
+
+  /** The same with all that the next record is made from; `undefined` before the first one. */
+  get end(): Tail | undefined {
+    if (this.tail === 0) return undefined;
+    const { base, head, thread } = this;
+    return { ...this.place, base, head, thread, checkpointId: undefined, isMark: false };
   }
 
   static of(chain: LogChain): Epoch {

@@ -1,20 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { leaseConflict, leaseFault } from "../../checkpoint/lease/lease-rules.ts";
-import {
-  isExpected,
-  isNewsOf,
-  isSamePlace,
-  MOST_RECORDS,
-  placeOfTail,
-  wasAppended,
-} from "../../checkpoint/log/append-rules.ts";
-import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { isExpected, isNewsOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import type { KnownPlace, LogChain, LogEntry, LogRecord, ThreadTail } from "../../checkpoint/log/thread-log.ts";
 import { assertNewThreadMayStay } from "../../checkpoint/people/erasure-mark.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
-import { assertNotMoved } from "../../checkpoint/thread/moved-threads.ts";
-import { mayBeWritten, sayingWhetherWritten } from "../../checkpoint/thread/written.ts";
+import { Thread } from "../../checkpoint/thread/thread.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { Epoch } from "./epoch.ts";
@@ -45,6 +36,7 @@ export interface Written {
 export class ThreadWriter {
   readonly #context: CheckpointContext;
   readonly #threadId: string;
+  readonly #thread: Thread;
   readonly #slackBytes: number;
   readonly #older: OlderEpochs = new Map();
   #queue: Waiting[] = [];
@@ -56,6 +48,7 @@ export class ThreadWriter {
   constructor(context: CheckpointContext, threadId: string, slackBytes: number) {
     this.#context = context;
     this.#threadId = threadId;
+    this.#thread = new Thread(context, threadId, "put");
     this.#slackBytes = slackBytes;
   }
 
@@ -154,51 +147,56 @@ export class ThreadWriter {
   }
 
   async #append(batch: readonly Waiting[]): Promise<void> {
-    const races = new LostRaces(this.#context, "put", this.#threadId);
-    for (let hasMoved = false; ; this.#lost(races, hasMoved)) {
-      const epoch = this.#epoch ?? (await this.fresh()) ?? new Epoch(newId());
-      this.#epoch = epoch;
-      assertNotMoved(this.#context, this.#threadId, epoch.thread);
-      const fault = await leaseFault(this.#context, epoch, undefined);
-      if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
-      const expected = epoch.place;
-      epoch.begin();
-      const plan = await this.#plan(epoch, batch).catch((error: unknown) => {
-        epoch.rollBack();
-        throw error;
-      });
-      if (await (plan.records.length > 0 ? this.#wrote(expected, plan.records) : this.#isAt(expected, plan.done))) {
-        if (plan.records[0]?.seq === 1) {
-          await assertNewThreadMayStay(this.#context, "put", this.#threadId, epoch.generation, plan.records);
+    let planned: { readonly epoch: Epoch; readonly plan: Plan } | undefined;
+    const first = this.#epoch ?? (await this.fresh()) ?? new Epoch(newId());
+    this.#epoch = first;
+    const written = await this.#thread.append(first.end, async (_, isRetry) => {
+      if (isRetry && planned !== undefined) await this.#catchUp(planned.epoch);
+      for (const races = this.#thread.races(); ; races.lost()) {
+        const epoch = this.#epoch ?? new Epoch(newId());
+        this.#epoch = epoch;
+        const fault = await leaseFault(this.#context, epoch, undefined);
+        if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
+        const behind = epoch.end;
+        epoch.begin();
+        const plan = await this.#plan(epoch, batch).catch((error: unknown) => {
+          epoch.rollBack();
+          throw error;
+        });
+        planned = { epoch, plan };
+        const [record, ...more] = plan.records;
+        if (record !== undefined) {
+          const append = { record, ...(more.length > 0 && { more }) };
+          return { append, generation: epoch.generation, ...(behind && { behind }) };
         }
-        epoch.commit();
-        if (plan.epoch !== epoch) this.adopt(plan.epoch);
-        const { generation, thread } = plan.epoch;
-        for (const [waiting, record] of plan.done) {
-          const place = record && placeOfTail({ generation, entry: record });
-          waiting.resolve({ erasures: thread.erasures ?? 0, place });
-        }
-        for (const [waiting, error] of plan.refused) waiting.reject(error);
-        this.#queue.unshift(...plan.left);
-        return;
+        // Writes that are there already need no record: if they still are, which an append would have shown.
+        if (plan.done.length === 0 || isExpected(await this.#tail(), behind ?? epoch.place)) return undefined;
+        await this.#catchUp(epoch);
       }
-      epoch.rollBack();
-      await this.#catchUp(epoch);
-      hasMoved ||= isBehind(expected, this.#epoch?.place);
+    });
+    if (planned === undefined) return;
+    const { plan, epoch } = planned;
+    if (written?.request.expected.seq === 0) {
+      await assertNewThreadMayStay(this.#context, "put", this.#threadId, epoch.generation, plan.records);
     }
+    epoch.commit();
+    if (plan.epoch !== epoch) this.adopt(plan.epoch);
+    const { generation, thread } = plan.epoch;
+    for (const [waiting, record] of plan.done) {
+      const place = record && placeOfTail({ generation, entry: record });
+      waiting.resolve({ erasures: thread.erasures ?? 0, place });
+    }
+    for (const [waiting, error] of plan.refused) waiting.reject(error);
+    this.#queue.unshift(...plan.left);
   }
 
-  /** Throws after too many races. Where no other record was ever seen, there is no other writer to blame. */
-  #lost(races: LostRaces, hasMoved: boolean): void {
-    try {
-      races.lost();
-    } catch (error) {
-      throw hasMoved ? error : answersWithThePast(this.#context, this.#threadId, this.#epoch);
-    }
+  #tail(): Promise<ThreadTail | undefined> {
+    return this.#thread.call((log) => log.tail(this.#threadId));
   }
 
   /** After a refusal: another writer wrote. */
   async #catchUp(epoch: Epoch): Promise<void> {
+    epoch.rollBack();
     const wasThere = epoch.tail > 0;
     if (!wasThere) this.adopt(undefined);
     const found = await this.fresh();
@@ -253,13 +251,6 @@ export class ThreadWriter {
     return { ...plan, epoch, left: [] };
   }
 
-  /** Writes that are there already need no record: if they still are, which an append would have shown. */
-  async #isAt(expected: KnownPlace, done: Plan["done"]): Promise<boolean> {
-    if (done.length === 0) return true;
-    const place = { operation: "put", threadId: this.#threadId };
-    return isExpected(await this.#context.call(place, (log) => log.tail(this.#threadId)), expected);
-  }
-
   /**
    * Refuses what builds on a checkpoint that this saver read or put, and that is not in the thread any more because the
    * thread was deleted or its storage went back in time. A record that was dropped since, as a prune does, is no loss.
@@ -274,28 +265,10 @@ export class ThreadWriter {
     if (place === undefined) return;
     const isHere = known?.seq === place.seq && known.writeId === place.writeId;
     if (isHere && epoch.generation === place.generation) return;
-    const chain = await this.#context.call({ operation: "readRecords", threadId: this.#threadId }, (log) =>
+    const chain = await this.#thread.call((log) =>
       log.readRecords(this.#threadId, { before: place.seq + 1, limit: 1 }),
     );
     if (chain === undefined || !mayHaveHeld(chain, place)) throw lost(this.#threadId, id);
-  }
-
-  /** False if another writer was faster. */
-  async #wrote(expected: KnownPlace, [record, ...more]: readonly LogRecord[]): Promise<boolean> {
-    if (record === undefined) return true;
-    const request = { expected, record, ...(more.length > 0 && { more }) };
-    let mayBe = false;
-    try {
-      const outcome = await this.#context.call({ operation: "put", threadId: this.#threadId }, (log) =>
-        log.append(this.#threadId, request).catch((error: unknown) => {
-          mayBe ||= mayBeWritten(log, error);
-          throw error;
-        }),
-      );
-      return wasAppended(outcome, request);
-    } catch (error) {
-      throw sayingWhetherWritten(error, mayBe);
-    }
   }
 }
 
@@ -345,23 +318,6 @@ const tooLarge = ({ log }: CheckpointContext, size: number): StateError =>
     "TOO_LARGE",
     `what is new in the checkpoint is ${size} bytes; ${log.name} takes at most ${log.capabilities.maxRecordBytes}. Keep large values elsewhere and refer to them`,
   );
-
-/** Whether the storage shows a record that the append did not know of. */
-const isBehind = (expected: KnownPlace, found: KnownPlace | undefined): boolean =>
-  found !== undefined && found.seq >= expected.seq && !isSamePlace(found, expected);
-
-function answersWithThePast({ log }: CheckpointContext, threadId: string, epoch: Epoch | undefined): StateError {
-  const { name } = log;
-  const newest =
-    epoch === undefined || epoch.tail === 0
-      ? "that there is no such thread"
-      : `with record ${epoch.tail} as the newest of the thread`;
-  return new StateError(
-    "CONFLICT",
-    `${name}: put of thread ${JSON.stringify(threadId)} failed: the storage answers ${newest}, and refuses every record that follows it. It reads an older history than it writes to: a replica that is behind, or a backup that was put back in part. Nothing was written`,
-    { backend: name, operation: "put", threadId, written: "no" },
-  );
-}
 
 const deletedMeanwhile = (threadId: string): StateError =>
   new StateError(

@@ -336,6 +336,7 @@ export const STORED_RULES: Readonly<
     chain: counts,
     freshMessages: counts,
     standing: counts,
+    digest: leftOut,
     graph: plan,
     thread: plan,
   },
@@ -353,7 +354,6 @@ export const STORED_RULES: Readonly<
   lease: {
     id: place,
     owner: name("a process or a service, as whoever takes the lease calls it; the next holder takes its place"),
-    epoch: total,
     expiresAt: time,
     generation: place,
     holder: place,

@@ -84,7 +84,7 @@ export async function threadAnswer(studio: StudioContext, { thread: threadId }: 
     seq: entry.seq,
     isNewest: true,
     ...(lease !== undefined && {
-      lease: { owner: cutAt(lease.owner, LINE_SHOWN), epoch: lease.epoch, until: lease.expiresAt.getTime() },
+      lease: { owner: cutAt(lease.owner, LINE_SHOWN), token: lease.token, until: lease.expiresAt.getTime() },
     }),
   };
 }

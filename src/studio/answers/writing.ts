@@ -2,6 +2,7 @@ import { answerInterrupt, type PersonAnswer } from "../../agent/tool-call/interr
 import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
 import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
 import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
+import { Thread } from "../../checkpoint/thread/thread.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { Refusal } from "../../server/refusal.ts";
@@ -103,10 +104,8 @@ export async function settle(studio: StudioContext, request: StudioRequest): Pro
 }
 
 export async function breakLease(studio: StudioContext, request: StudioRequest): Promise<WrittenAnswer> {
-  const ifEpoch = request.value("ifEpoch");
-  if (!Number.isInteger(ifEpoch)) throw new Refusal("INVALID_ARGUMENT", "ifEpoch must be the number of the holding");
-  const isBroken = await studio.checkpointer.breakLease(request.thread, { ifEpoch: ifEpoch as number });
-  if (!isBroken) throw new StateError("CONFLICT", "nobody holds this thread any more");
+  const isBroken = await studio.checkpointer.breakLease(request.thread, { ifToken: request.given("ifToken") });
+  if (!isBroken) throw new StateError("CONFLICT", "this thread is not leased any more");
   studio.wrote(`took ${named(request.thread)} from its holder`);
   return { threadId: request.thread };
 }
@@ -135,7 +134,7 @@ export async function deleteThread(studio: StudioContext, request: StudioRequest
   const threadId = request.thread;
   const place = plans.take<DeletedPlace>("delete", request.given("planId"), request.given("typed"));
   if (place.threadId !== threadId) throw new Refusal("INVALID_ARGUMENT", "the plan is of another thread");
-  const removed = await removeThreadIf(context, { operation: "delete", threadId }, place);
+  const removed = await removeThreadIf(new Thread(context, threadId, "delete"), place);
   if (removed === "absent") throw gone(threadId);
   if (removed === "moved") {
     throw new StateError("CONFLICT", "the thread moved on after you looked at it; nothing was deleted", { threadId });

@@ -17,13 +17,11 @@ interface Proof {
 }
 
 const forgedLease = (): Lease => ({
-  id: "forged",
   threadId: "t",
-  owner: "nobody",
-  epoch: 1,
+  owner: "forger",
+  token: "forged",
   ttlMs: 1000,
   signal: new AbortController().signal,
-  clockOffsetMs: 0,
 });
 
 const PROOFS: Readonly<Record<CapabilityFlag, Proof>> = {

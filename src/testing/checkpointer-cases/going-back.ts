@@ -158,7 +158,7 @@ export const goingBackCases: readonly CheckpointerCase[] = checkpointerCasesOf("
         await restore();
         const other = await another(fixture);
         const written = await other.withLease("t", async (theirs) => {
-          assert.notEqual(theirs.id, lease.id);
+          assert.notEqual(theirs.token, lease.token);
           const next = and(await loaded(other, "t"), "other");
           await other.save(next, "t", { lease: theirs });
           for (const state of [and(lost, "late"), and(next, "late")]) {

@@ -107,7 +107,7 @@ export const leasingCases: readonly CheckpointerCase[] = checkpointerCasesOf("le
           await subject.withLease(
             "t",
             async (fresh) => {
-              assert.ok(fresh.epoch > old.epoch, "the fencing token grows");
+              assert.notEqual(fresh.token, old.token, "each holding has a token of its own");
               const late = () => subject.save(and(state, "late"), "t", { lease: old });
               await failsWith("CONFLICT", late, "a save under the lease that ran out");
               await subject.save(and(state, "message 2"), "t", { lease: fresh });
@@ -169,7 +169,7 @@ export const leasingCases: readonly CheckpointerCase[] = checkpointerCasesOf("le
       const { state, ids } = await growThread(subject, "t", 1);
       await subject.withLease("u", async (ofU) => {
         await failsWith("CONFLICT", () => subject.save(and(state, "lost"), "t", { lease: ofU }), "a lease of u");
-        const invented: Lease = { ...ofU, threadId: "t", epoch: 99 };
+        const invented: Lease = { ...ofU, threadId: "t", token: "invented" };
         await failsWith("CONFLICT", () => subject.save(and(state, "lost"), "t", { lease: invented }), "invented");
       });
       await assertHistory(subject, "t", [[ids[0], 1]]);

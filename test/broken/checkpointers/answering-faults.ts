@@ -147,12 +147,12 @@ export const answeringFaults: readonly CheckpointerFault[] = [
     caughtBy: ["a dry run counts and removes nothing"],
   },
   {
-    fault: "lets everybody write under a lease",
+    fault: "lets all writers write under a lease",
     checkpointer: (log, options) =>
       new (class extends Checkpointer {
         override withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>): Promise<T> {
           const signal = new AbortController().signal;
-          return work({ id: "same", threadId, owner: "holder", epoch: 1, ttlMs: 1, signal, clockOffsetMs: 0 });
+          return work({ threadId, owner: "holder", token: "same", ttlMs: 1, signal });
         }
         override save(state: AgentState, threadId: string, { lease: _, ...given }: SaveOptions = {}): Promise<string> {
           return super.save(state, threadId, given);

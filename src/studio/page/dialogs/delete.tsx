@@ -54,18 +54,18 @@ export const DeleteDialog = ({ thread }: { readonly thread: string }) => {
 export const LeaseDialog = ({
   thread,
   owner,
-  epoch,
+  token,
 }: {
   readonly thread: string;
   readonly owner: string;
-  readonly epoch: number;
+  readonly token: string;
 }) => (
   <Dialog title="Take the thread from its holder" close={closeDialog}>
     <ActionForm
       verb="Take it"
       tone="danger"
       act={async () => {
-        await ask("breakLease", { thread, body: { ifEpoch: epoch } });
+        await ask("breakLease", { thread, body: { ifToken: token } });
         wrote();
         tell("The lease is broken");
       }}

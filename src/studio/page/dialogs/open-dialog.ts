@@ -19,7 +19,7 @@ export type DialogRequest =
       readonly execution: Pick<ShownExecution, "toolCallId" | "toolName" | "idempotencyKey">;
     }
   | { readonly kind: "delete"; readonly thread: string }
-  | { readonly kind: "lease"; readonly thread: string; readonly owner: string; readonly epoch: number }
+  | { readonly kind: "lease"; readonly thread: string; readonly owner: string; readonly token: string }
   | { readonly kind: "keys" };
 
 export const dialog = signal<DialogRequest | undefined>(undefined);

@@ -146,11 +146,7 @@ const Facts = ({ answer }: { readonly answer: ThreadAnswer }) => (
   <p class="facts">
     <StandingBadges standing={answer.standing} />
     {answer.lease !== undefined && (
-      <Badge
-        tone="calm"
-        icon="lock"
-        title={`until ${exactTime(answer.lease.until)}, holding number ${answer.lease.epoch}`}
-      >
+      <Badge tone="calm" icon="lock" title={`until ${exactTime(answer.lease.until)}, token ${answer.lease.token}`}>
         held by {answer.lease.owner}
       </Badge>
     )}
@@ -163,7 +159,7 @@ const Facts = ({ answer }: { readonly answer: ThreadAnswer }) => (
             kind: "lease",
             thread: answer.threadId,
             owner: answer.lease?.owner ?? "",
-            epoch: answer.lease?.epoch ?? 0,
+            token: answer.lease?.token ?? "",
           })
         }
       >
