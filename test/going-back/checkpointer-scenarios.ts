@@ -194,10 +194,10 @@ export const checkpointerScenarios: readonly Scenario[] = [
       yield;
       if (lease === undefined) throw new Error("the lease was never taken");
       const lost: Lease = lease;
-      const { id, signal } = lost;
+      const { token, signal } = lost;
       const { checkpointer: others } = await world.other();
       const now = await others.withLease(t, async (own) => {
-        expect(own.token).not.toBe(id);
+        expect(own.token).not.toBe(token);
         const state = and(await loaded(others, t), "other");
         const checkpointId = await others.save(state, t, { lease: own });
         const late = () => checkpointer.save(and(state, "late"), t, { lease: lost });

@@ -100,7 +100,7 @@ async function writeFork(
     }),
     ...(ttlMs !== undefined && { ttlMs }),
   };
-  const written = await new Thread(context, target, "fork").appendOnce(undefined, { append });
+  const written = await new Thread(context, target, "fork").appendOnce({ append, behind: undefined });
   if (written === undefined) throw targetExists(context, target);
   return { checkpointId, generation: writeId, from };
 }

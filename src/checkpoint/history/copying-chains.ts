@@ -38,7 +38,7 @@ export async function copyChain(
       const at = { seq: (behind?.seq ?? 0) + 1, base: first, forkedFrom, named };
       const record = "after" in source ? changed(context, records, source, at) : copied(context, source, at);
       const dropBelow = index === 0 && behind !== undefined ? { dropBelow: first } : {};
-      return { append: { record, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) }, generation };
+      return { append: { record, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) }, behind, generation };
     });
     if (written === undefined) throw targetExists(context, target);
     tail = tailBehind(written.request.expected.generation, written.request.record);

@@ -16,5 +16,5 @@ export async function markMoved(
   const thread = new Thread(context, threadId, "copy");
   const tail = tailOf(found);
   const facts = { ...tail.thread, moved: { to, at: context.now() } };
-  return (await thread.appendOnce(tail, planMark(thread, "edit", tail, facts))) !== undefined;
+  return (await thread.appendOnce(planMark(thread, "edit", tail, facts))) !== undefined;
 }

@@ -373,9 +373,7 @@ class Saving {
       this.#options.checkpointId === undefined || record.body.byteLength > MAX_KEPT_BYTES ? undefined : record;
     this.#made = { chain, schema, thread, bytes, record: kept };
     const append = this.#appendOf(record, behind, edits);
-    return behind === undefined
-      ? { append, generation, isMine: this.#isMine }
-      : { append, behind, isMine: this.#isMine };
+    return { append, behind, generation, isMine: this.#isMine };
   }
 
   #appendOf(record: LogRecord, behind: Tail | undefined, edits: Edits): Plan["append"] {

@@ -31,8 +31,8 @@ export interface Tail extends KnownPlace {
 /** What a feature wants written. It is pure: made from a tail, and made anew for each tail that it may be written behind. */
 export interface Plan {
   readonly append: Omit<AppendRequest, "expected">;
-  /** The tail that it goes behind, if the feature has read a newer one. */
-  readonly behind?: Tail;
+  /** The tail that it was made for. */
+  readonly behind: Tail | undefined;
   /** Of a new thread. @default the record's write id */
   readonly generation?: string;
   /** Whether the record that is there instead is this one, written by an earlier attempt. @default if it is the very same record */
@@ -138,7 +138,7 @@ export class Thread {
       const asked = plan(tail, races !== undefined);
       const made = asked instanceof Promise ? await asked : asked;
       if (made === undefined) return undefined;
-      const { append, behind = tail, generation = append.record.writeId, isMine } = made;
+      const { append, behind, generation = append.record.writeId, isMine } = made;
       const expected = behind === undefined ? beginningOf(generation) : placeOf(behind);
       const outcome = await this.#try({ ...append, expected }, attempts);
       if (outcome.appended) return { request: { ...append, expected }, entry: append.record };
@@ -184,9 +184,9 @@ export class Thread {
     }
   }
 
-  /** One append behind exactly this tail; `undefined` if another writer was faster. */
-  appendOnce(tail: Tail | undefined, plan: Plan): Promise<Appended | undefined> {
-    return this.append(tail, (_, isRetry) => (isRetry ? undefined : plan));
+  /** One append behind exactly the tail that the plan was made for; `undefined` if another writer was faster. */
+  appendOnce(plan: Plan): Promise<Appended | undefined> {
+    return this.append(plan.behind, (_, isRetry) => (isRetry ? undefined : plan));
   }
 
   /** Removes the thread while this is its tail, or whatever its tail is. A failure says whether it may be gone all the same. */
@@ -254,7 +254,10 @@ export function planMark(
   const base = head?.base ?? Math.max(lowest, edits.dropBelow ?? 0);
   const parts = { seq, writeId: newId(), base, head: head?.seq ?? tail?.head ?? 0 };
   const drop = droppingMark(tail, edits.drop);
-  return { append: { ...edits, record: markRecord(kind, parts, context.now(), thread), ...(drop && { drop }) } };
+  return {
+    behind: tail,
+    append: { ...edits, record: markRecord(kind, parts, context.now(), thread), ...(drop && { drop }) },
+  };
 }
 
 /** What an append drops that comes behind this tail. */

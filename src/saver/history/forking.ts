@@ -118,7 +118,7 @@ async function writeTarget(
     const attempt = (): Promise<Appended | undefined> =>
       thread.append(tail, (behind, isRetry) => {
         found = behind;
-        return isRetry ? undefined : { append, generation };
+        return isRetry ? undefined : { append, behind, generation };
       });
     let written = await attempt();
     if (written === undefined && tail === undefined && isUnfinished(found)) {

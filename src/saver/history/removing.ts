@@ -139,7 +139,7 @@ async function rewrite(thread: Thread, records: Records, staying: readonly Kept[
   const append = async ([record, ...more]: readonly LogRecord[], dropBelow?: number): Promise<boolean> => {
     if (record === undefined) return true;
     const plan = { record, ...(more.length > 0 && { more }), ...(dropBelow !== undefined && { dropBelow }) };
-    if ((await thread.appendOnce(tail, { append: plan })) === undefined) return false;
+    if ((await thread.appendOnce({ append: plan, behind: tail })) === undefined) return false;
     tail = tailBehind(tail.generation, more.at(-1) ?? record);
     return true;
   };

@@ -167,7 +167,7 @@ export class ThreadWriter {
         const [record, ...more] = plan.records;
         if (record !== undefined) {
           const append = { record, ...(more.length > 0 && { more }) };
-          return { append, generation: epoch.generation, ...(behind && { behind }) };
+          return { append, behind, generation: epoch.generation };
         }
         // Writes that are there already need no record: if they still are, which an append would have shown.
         if (plan.done.length === 0 || isExpected(await this.#tail(), behind ?? epoch.place)) return undefined;
