@@ -73,6 +73,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/driver/call.ts": "spreads retries",
   "src/checkpoint/thread/storage-clock.ts": "counts the storage's clock on between two measurements",
   "src/agent/run/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
+  "src/checkpoint/lease/lease.ts": "how long a caller waits for a lease, whatever its clock is set to",
   "src/agent/saving/session-storage.ts": "whether the process slept: no clock that a caller sets says so",
   "src/agent/saving/thread-session.ts": "how long a save is tried, and how long it takes",
   "src/agent/telemetry/telemetry.ts": "how long a call takes",
