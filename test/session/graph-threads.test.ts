@@ -280,14 +280,16 @@ describe("what a graph's thread shares", () => {
     expect(await storedIn(checkpointer, "t")).not.toMatch(/zoannq/i);
   });
 
-  test("a thread that was deleted and made anew after an erasure takes what the same saver writes", async () => {
+  test("writes to a checkpoint of a deleted thread bring nothing back, and made anew it takes what the same saver writes", async () => {
     const checkpointer = new MemoryCheckpointer();
     const saver = await put(checkpointer, "t", { note: attributed("ann", "Ann") });
     await dataOn(checkpointer).eraseUser("ann");
     const known = await saver.get({ threadId: "t" });
     const checkpointId = known?.checkpointId ?? "";
     await saver.deleteThread("t");
-    await saver.putWrites({ threadId: "t", checkpointId, taskId: "task", writes: [["channel", 1]] });
+    const late = saver.putWrites({ threadId: "t", checkpointId, taskId: "task", writes: [["channel", 1]] });
+    await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await saver.get({ threadId: "t" })).toBeUndefined();
     await saver.put({ threadId: "t", checkpointId, checkpointData: { a: 1 } });
     await saver.put({
       threadId: "t",
