@@ -29,7 +29,7 @@ function synced(manifest: Record<string, unknown>): Record<string, unknown> {
       types: "./dist/entry/langgraph.d.ts",
       // Bundlers and `require` cannot wait while a module is loaded.
       module: "./dist/entry/langgraph.js",
-      require: "./dist/entry/langgraph.js",
+      require: "./dist/entry/langgraph-required.js",
       default: "./dist/entry/langgraph-on-node.js",
     },
     "./package.json": "./package.json",

@@ -1,7 +1,7 @@
 /**
  * `holdfast/langgraph` as Node imports it: LangGraph's packages are looked at before anything that names them is loaded,
- * so that one that is missing or too old is an error that says what to install. Bundlers and `require` take `index.ts`
- * itself, because neither can wait while a module is loaded.
+ * so that one that is missing or too old is an error that says what to install. `require` has an entry of
+ * its own, and bundlers take `langgraph.ts` itself, because neither can wait while a module is loaded.
  */
 import { assertPeers } from "../adapters/langgraph/peers.ts";
 

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -31,18 +30,32 @@ export async function importPeer<Module>(
     if (!isMissing(cause, name)) throw cause;
     const elsewhere = placeOf(name);
     if (elsewhere !== undefined) return (await import(elsewhere)) as Module;
-    throw new StateError("MISSING_DEPENDENCY", `the package "${name}" is needed here: npm install "${name}@${range}"`, {
-      cause,
-    });
+    throw missing(name, range, cause);
   }
 }
 
+const missing = (name: string, range: string, cause: unknown): StateError =>
+  new StateError("MISSING_DEPENDENCY", `the package "${name}" is needed here: npm install "${name}@${range}"`, {
+    cause,
+  });
+
+/** For `require`, which cannot wait: refuses what is not installed, or in another version than is asked for. */
+export function assertPeerIsHere(name: string, range: string): void {
+  try {
+    createRequire(import.meta.url).resolve(name);
+  } catch (cause) {
+    if (isMissing(cause, name)) throw missing(name, range, cause);
+  }
+  assertPeerVersion(name, range);
+}
+
 /** The version of a package as it would be loaded; `undefined` where it is not there. */
-export async function peerVersion(name: string): Promise<string | undefined> {
+export function peerVersion(name: string): string | undefined {
+  const { readFileSync } = process.getBuiltinModule("node:fs");
   for (const from of [import.meta.url, ...(alsoLookIn === undefined ? [] : [join(alsoLookIn, "package.json")])]) {
     for (const folder of createRequire(from).resolve.paths(name) ?? []) {
       try {
-        const { version } = JSON.parse(await readFile(join(folder, name, "package.json"), "utf8")) as {
+        const { version } = JSON.parse(readFileSync(join(folder, name, "package.json"), "utf8")) as {
           version?: string;
         };
         if (version !== undefined) return version;
@@ -55,15 +68,19 @@ export async function peerVersion(name: string): Promise<string | undefined> {
 }
 
 /** Refuses a package that is there in another version than is asked for. `range` is written as ">=1.1 <2". */
-export async function assertPeerVersion(name: string, range: string): Promise<void> {
-  const version = await peerVersion(name);
+export function assertPeerVersion(name: string, range: string): void {
+  const version = peerVersion(name);
   const [, least = "", below = ""] = /^>=([\d.]+) <([\d.]+)$/.exec(range) ?? [];
   if (version === undefined || (compared(version, least) >= 0 && compared(version, below) < 0)) return;
-  throw new StateError(
-    "INCOMPATIBLE",
-    `the package "${name}" is here in version ${version}, and ${range} is needed: npm install "${name}@${range}"`,
-  );
+  throw tooOld(name, range, version);
 }
+
+/** `version`: where it is known. */
+export const tooOld = (name: string, range: string, version = "that is too old"): StateError =>
+  new StateError(
+    "INCOMPATIBLE",
+    `the package "${name}" is here in ${version.includes(" ") ? "a version" : "version"} ${version}, and ${range} is needed: npm install "${name}@${range}"`,
+  );
 
 /** Below 0 where the first version is the older one. What stands behind a hyphen is not looked at. */
 function compared(version: string, other: string): number {
@@ -83,7 +100,7 @@ function placeOf(name: string): string | undefined {
 }
 
 /** A package that is installed but fails to load has a problem of its own, which this error must not hide. */
-function isMissing(error: unknown, name: string): boolean {
+export function isMissing(error: unknown, name: string): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") && String(message).includes(name);
 }

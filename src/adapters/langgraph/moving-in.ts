@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type {
   BaseCheckpointSaver,
   CheckpointMetadata,
@@ -217,30 +216,52 @@ function byTask(writes: NonNullable<CheckpointTuple["pendingWrites"]>): Readonly
 
 const isSame = (copy: CheckpointTuple | undefined, tuple: CheckpointTuple): boolean =>
   copy !== undefined &&
-  isDeepStrictEqual(withoutWrites(copy), withoutWrites(tuple)) &&
-  isDeepStrictEqual(writesIn(copy), writesIn(tuple));
+  isSameJson(withoutWrites(copy), withoutWrites(tuple)) &&
+  isSameJson(writesIn(copy), writesIn(tuple));
 
 /** The same checkpoint with some of its writes: a move was ended between them. */
 function isBegun(copy: CheckpointTuple, tuple: CheckpointTuple): boolean {
   const written = new Set(writesIn(tuple));
-  return (
-    isDeepStrictEqual(withoutWrites(copy), withoutWrites(tuple)) && writesIn(copy).every((one) => written.has(one))
-  );
+  return isSameJson(withoutWrites(copy), withoutWrites(tuple)) && writesIn(copy).every((one) => written.has(one));
 }
 
 /** Without what either side may leave out as it likes: the form of configs. */
 const withoutWrites = ({ checkpoint, metadata, parentConfig }: CheckpointTuple): unknown => [
-  plain(checkpoint),
-  plain(metadata),
+  checkpoint,
+  metadata ?? {},
   parentConfig?.configurable?.["checkpoint_id"],
 ];
 
 /** In an order of their own: savers order the writes of different tasks as they like. */
 const writesIn = ({ pendingWrites = [] }: CheckpointTuple): readonly string[] =>
-  pendingWrites.map((write) => JSON.stringify(plain(write))).sort();
+  pendingWrites.map((write) => JSON.stringify(write, shown)).sort();
 
-/** As JSON, in which instances of LangChain's classes show what they are made of. What JSON has no form for is told apart. */
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? {}, shown));
+/**
+ * Whether two values have one JSON, in which instances of LangChain's classes show what they are made of. What JSON has no
+ * form for is told apart. Nothing is copied: a whole state may be large, and there is one for each checkpoint.
+ */
+function isSameJson(given: unknown, other: unknown): boolean {
+  const [one, two] = [inJson(given), inJson(other)];
+  if (typeof one !== "object" || one === null || typeof two !== "object" || two === null) return one === two;
+  if (Array.isArray(one) !== Array.isArray(two)) return false;
+  if (Array.isArray(one) && Array.isArray(two)) {
+    return one.length === two.length && one.every((item, at) => isSameJson(item ?? null, two[at] ?? null));
+  }
+  if (one instanceof Uint8Array && two instanceof Uint8Array) return Buffer.compare(one, two) === 0;
+  const members = (value: object): readonly (readonly [string, unknown])[] =>
+    Object.entries(value).filter(([, member]) => inJson(member) !== undefined);
+  const [mine, theirs] = [members(one), new Map(members(two))];
+  return (
+    mine.length === theirs.size &&
+    mine.every(([name, member]) => theirs.has(name) && isSameJson(member, theirs.get(name)))
+  );
+}
+
+function inJson(value: unknown): unknown {
+  const { toJSON } = (value ?? {}) as { readonly toJSON?: unknown };
+  const part = shown("", typeof toJSON === "function" ? (toJSON.call(value) as unknown) : value);
+  return typeof part === "function" || typeof part === "symbol" ? undefined : part;
+}
 
 function shown(_: string, part: unknown): unknown {
   if (part instanceof Map || part instanceof Set) return [...part];

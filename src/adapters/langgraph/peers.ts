@@ -1,4 +1,4 @@
-import { assertPeerVersion, importPeer } from "../../internal/import-peer.ts";
+import { assertPeerIsHere, assertPeerVersion, importPeer } from "../../internal/import-peer.ts";
 
 /** Delta channels came with 1.1, and the base class asks for no more since. */
 export const LANGGRAPH_RANGE = ">=1.1 <2";
@@ -8,7 +8,13 @@ export const LANGCHAIN_CORE_RANGE = ">=1.1.48 <2";
 export async function assertPeers(): Promise<void> {
   // The second imports the first.
   await importPeer("@langchain/core", LANGCHAIN_CORE_RANGE, () => import("@langchain/core/load"));
-  await assertPeerVersion("@langchain/core", LANGCHAIN_CORE_RANGE);
+  assertPeerVersion("@langchain/core", LANGCHAIN_CORE_RANGE);
   await importPeer("@langchain/langgraph-checkpoint", LANGGRAPH_RANGE, () => import("@langchain/langgraph-checkpoint"));
-  await assertPeerVersion("@langchain/langgraph-checkpoint", LANGGRAPH_RANGE);
+  assertPeerVersion("@langchain/langgraph-checkpoint", LANGGRAPH_RANGE);
+}
+
+/** The same for `require`, which cannot wait. */
+export function assertPeersAreHere(): void {
+  assertPeerIsHere("@langchain/core", LANGCHAIN_CORE_RANGE);
+  assertPeerIsHere("@langchain/langgraph-checkpoint", LANGGRAPH_RANGE);
 }

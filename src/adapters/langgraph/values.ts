@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { load } from "@langchain/core/load";
-import { DeltaSnapshot, isDeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import * as langgraph from "@langchain/langgraph-checkpoint";
+import { tooOld } from "../../internal/import-peer.ts";
 import { FOREIGN_TAGS } from "../../saver/values/foreign-tags.ts";
 import { unsaidByLangChain } from "../../saver/values/graph-placeholders.ts";
 import { LateText, type Packed, Packer } from "../../saver/values/packed.ts";
@@ -11,6 +12,10 @@ import { refusal } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
 import { isJsonObject, type JsonValue, mapJson } from "../../state/values/tags.ts";
 import { assertKeptByJson } from "./json-losses.ts";
+import { LANGGRAPH_RANGE } from "./peers.ts";
+
+// A bundle holds whatever version was there. Delta channels came with the oldest one that will do.
+if (typeof langgraph.isDeltaSnapshot !== "function") throw tooOld("@langchain/langgraph-checkpoint", LANGGRAPH_RANGE);
 
 /**
  * How the values of a graph are written. Plain data goes through our own codec,
@@ -37,19 +42,19 @@ interface Instance {
 export const isLangChainObject = (value: object): boolean => (value as Instance).lc_serializable === true;
 
 export class GraphValues implements ForeignValues {
-  readonly #serde: SerializerProtocol;
+  readonly #serde: langgraph.SerializerProtocol;
   readonly #redactor: Redactor | undefined;
   /** What must be over before the values can be written. */
   readonly pending: Promise<void>[] = [];
 
-  constructor(serde: SerializerProtocol, redactor?: Redactor) {
+  constructor(serde: langgraph.SerializerProtocol, redactor?: Redactor) {
     this.#serde = serde;
     this.#redactor = redactor;
   }
 
   pack(value: object, place: Place, pack: PackPart): Packed | undefined {
     const { lg_name, toJSON } = value as Instance;
-    if (isDeltaSnapshot(value)) return tagged(DELTA_TAG, pack(value.value, "value"));
+    if (langgraph.isDeltaSnapshot(value)) return tagged(DELTA_TAG, pack(value.value, "value"));
     if (lg_name === "Send") return packSend(value as SendLike, pack);
     if ((lg_name === "Command" || lg_name === "Overwrite") && typeof toJSON === "function") {
       return pack(toJSON.call(value));
@@ -137,9 +142,9 @@ const isExotic = (value: object): boolean =>
 
 /** Reads what `GraphValues` wrote. */
 export class GraphValueReader implements ForeignReader {
-  readonly #serde: SerializerProtocol;
+  readonly #serde: langgraph.SerializerProtocol;
 
-  constructor(serde: SerializerProtocol) {
+  constructor(serde: langgraph.SerializerProtocol) {
     this.#serde = serde;
   }
 
@@ -155,7 +160,7 @@ export class GraphValueReader implements ForeignReader {
   wrapper(tag: string): ((value: unknown) => unknown) | undefined {
     switch (tag) {
       case DELTA_TAG:
-        return (value) => new DeltaSnapshot(value);
+        return (value) => new langgraph.DeltaSnapshot(value);
       case REGEXP_TAG:
         return (value) => new RegExp(...(value as [string, string]));
       case ERROR_TAG:

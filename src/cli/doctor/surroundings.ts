@@ -22,7 +22,7 @@ export async function surroundingsOf(url: string, context: CheckpointContext): P
   const { title, durability, capabilities, peers, schemes } = backendOf(url);
   const clients: Record<string, string> = {};
   for (const name of Object.keys(peers)) {
-    const version = await peerVersion(name);
+    const version = peerVersion(name);
     if (version !== undefined) clients[name] = version;
   }
   const aheadMs = await clockAhead(context);

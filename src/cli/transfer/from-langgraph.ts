@@ -1,6 +1,7 @@
+import { assertPeers } from "../../adapters/langgraph/peers.ts";
 import { reasonOf, StateError } from "../../errors.ts";
 import { globMatcher } from "../../internal/glob.ts";
-import { importPeer } from "../../internal/import-peer.ts";
+import { assertPeerVersion, importPeer, isMissing } from "../../internal/import-peer.ts";
 import { redact } from "../../internal/redact.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
@@ -15,13 +16,16 @@ type TheirSaver = Parameters<typeof import("../../adapters/langgraph/moving-in.t
 };
 
 const RANGES = {
-  "@langchain/langgraph-checkpoint": ">=1 <2",
   "@langchain/langgraph-checkpoint-postgres": ">=1 <2",
   "@langchain/langgraph-checkpoint-sqlite": ">=1 <2",
   "better-sqlite3": ">=12.8 <14",
 } as const;
 
-const peer = <Module>(name: keyof typeof RANGES): Promise<Module> => importPeer(name, RANGES[name]);
+async function peer<Module>(name: keyof typeof RANGES): Promise<Module> {
+  // An old one may fail to load.
+  if (name.startsWith("@langchain/")) assertPeerVersion(name, RANGES[name]);
+  return importPeer(name, RANGES[name]);
+}
 
 export const isLangGraphs = (url: string): boolean => /^langgraph\+/i.test(url);
 
@@ -33,15 +37,7 @@ export async function copyFromLangGraph(call: CommandCall): Promise<ExitCode> {
     if (options.flag(name) || options.text(name) !== undefined)
       throw new UsageError(`--${name} is not for threads of LangGraph's own checkpointers`);
   }
-  const langgraph = await importPeer(
-    "@langchain/langgraph-checkpoint",
-    RANGES["@langchain/langgraph-checkpoint"],
-    async () => ({
-      ...(await import("../../adapters/langgraph/moving-in.ts")),
-      ...(await import("../../adapters/langgraph/to-langgraph-saver.ts")),
-      ...(await import("../../adapters/langgraph/source-ids.ts")),
-    }),
-  );
+  const langgraph = await adapter();
   const onConflict = options.text("on-conflict") ?? "fail";
   const source = await opened(stores[0] ?? "");
   const progress = new Progress(call);
@@ -91,6 +87,23 @@ export async function copyFromLangGraph(call: CommandCall): Promise<ExitCode> {
     { ...totals, dryRun: isDry },
   );
   return lost === 0 ? EXIT.done : EXIT.inPart;
+}
+
+/** What is loaded here names LangGraph's packages, which must lie where Node finds them from this file. */
+async function adapter() {
+  await assertPeers();
+  try {
+    return {
+      ...(await import("../../adapters/langgraph/moving-in.ts")),
+      ...(await import("../../adapters/langgraph/to-langgraph-saver.ts")),
+      ...(await import("../../adapters/langgraph/source-ids.ts")),
+    };
+  } catch (cause) {
+    const name = ["@langchain/core", "@langchain/langgraph-checkpoint"].find((each) => isMissing(cause, each));
+    if (name === undefined) throw cause;
+    const message = `the package "${name}" is in this folder, and holdfast runs from another one: npm install holdfast here, then the same command again`;
+    throw new StateError("MISSING_DEPENDENCY", message, { cause });
+  }
 }
 
 async function opened(url: string): Promise<TheirSaver> {
