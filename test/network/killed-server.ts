@@ -36,7 +36,7 @@ const PATIENCE_MS = 200_000;
 /**
  * The server is killed and started again while several writers save. Every save
  * completes, or fails with an error that says whether it may have been written;
- * then the writer repeats it. At the end everything is there once.
+ * then the writer repeats it. In the end everything is there once.
  */
 export async function saveThroughOutages(server: TestServer, outages: Outages): Promise<OutageReport> {
   const { url } = sharedOnServer(server.url);
@@ -83,12 +83,17 @@ async function write(
   for (let number = 0; number < savesPerWriter; number++) {
     await sleep(random.below(pauseMs));
     state = state.withMessage(userMessage(`${threadId}: ${number}`));
+    let isOfUnknownOutcome = false;
     for (const began = performance.now(); ; ) {
       try {
         await checkpointer.save(state, threadId);
         break;
       } catch (error) {
-        const { written } = asOutage(error).context;
+        const mayHaveBeenMade = number === 0 && isOfUnknownOutcome;
+        const { code, context } = mayHaveBeenMade ? asNotThere(error) : asOutage(error);
+        const { written } = context;
+        if (written === "unknown") isOfUnknownOutcome = true;
+        if (code === "CONFLICT") isOfUnknownOutcome = false;
         failed++;
         const found = await patiently(began, () => checkpointer.load(threadId));
         const isThere = (found?.messages.length ?? 0) > number;
@@ -116,6 +121,16 @@ async function patiently<T>(began: number, work: () => Promise<T>): Promise<T> {
 /** Anything but "try again" would be a wrong answer to a server that is away. */
 function asOutage(error: unknown): StateError {
   if (!StateError.is(error) || !error.retryable) throw error;
+  return error;
+}
+
+/**
+ * Where the making of a thread got no answer and there is none, it was never made, or was deleted since. A repetition
+ * brings back no deleted thread unasked, so it is refused once; the writer knows that nothing was deleted, and saves again.
+ */
+function asNotThere(error: unknown): StateError {
+  if (!StateError.is(error, "CONFLICT") || error.context.actual !== null) return asOutage(error);
+  expect(error.context.written).toBe("no");
   return error;
 }
 
