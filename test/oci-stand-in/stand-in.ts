@@ -117,6 +117,7 @@ export class OciStandIn {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     const closed = once(this.#server, "close");
     this.#server.close();
     this.#server.closeAllConnections();

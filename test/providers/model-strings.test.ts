@@ -2,21 +2,10 @@ import { expect, test } from "vitest";
 import { collectAnswer } from "../../src/models/collect-answer.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { modelFromString } from "../../src/providers/strings.ts";
-import { userMessage } from "../../src/state/message.ts";
 import { failureOf } from "../failure-of.ts";
 import { ANTHROPIC_KEY, startFakeAnthropic } from "./fake-anthropic.ts";
 import { OPENAI_KEY, startFakeOpenAI } from "./fake-openai.ts";
-import type { FakeAnswer } from "./fake-provider.ts";
-
-const request = { messages: [userMessage("Hi")], tools: [] };
-const hello: FakeAnswer = { blocks: [{ type: "text", text: "Hello." }] };
-
-const saidBy = async (name: string, options: Parameters<typeof modelFromString>[1]) => {
-  const model = await modelFromString(name, options);
-  expect(model.id).toBe(name);
-  const { content } = await collectAnswer(model.stream(request));
-  return typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : "")).join("");
-};
+import { greeting, hello, saidBy } from "./said-by.ts";
 
 test("openai: speaks through @ai-sdk/openai, and keeps threads independent of what OpenAI stores", async () => {
   await using fake = await startFakeOpenAI([hello]);
@@ -62,7 +51,7 @@ test("ollama: without a setting it is the usual port of this machine", async () 
     return new Response("{}", { status: 404 });
   };
   const model = await modelFromString("ollama:qwen3", { fetch, environment: {}, retry: false });
-  await failureOf(() => collectAnswer(model.stream(request)));
+  await failureOf(() => collectAnswer(model.stream(greeting)));
   expect(urls).toEqual(["http://127.0.0.1:11434/v1/chat/completions"]);
 });
 
@@ -102,7 +91,7 @@ test.each([
 test("a key that is quoted by the provider does not get into the error, whatever it looks like", async () => {
   await using fake = await startFakeOpenAI([]);
   const model = await modelFromString("openai:gpt-5", { baseUrl: fake.url, apiKey: "correct horse battery" });
-  const failure = await failureOf(() => collectAnswer(model.stream(request)));
+  const failure = await failureOf(() => collectAnswer(model.stream(greeting)));
   expect(failure.message).toContain("Incorrect API key provided: ***");
   expect(`${failure.stack} ${(failure.cause as Error).stack}`).not.toContain("horse");
 });

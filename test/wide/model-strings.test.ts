@@ -1,22 +1,9 @@
 import * as anthropicSdk from "ai-sdk-anthropic-v4";
 import * as openaiV2 from "ai-sdk-openai-v2";
 import { expect, test } from "vitest";
-import { collectAnswer } from "../../src/models/collect-answer.ts";
-import { modelFromString } from "../../src/providers/strings.ts";
-import { userMessage } from "../../src/state/message.ts";
 import { ANTHROPIC_KEY, startFakeAnthropic } from "../providers/fake-anthropic.ts";
 import { OPENAI_KEY, startFakeOpenAI } from "../providers/fake-openai.ts";
-import type { FakeAnswer } from "../providers/fake-provider.ts";
-
-const request = { messages: [userMessage("Hi")], tools: [] };
-const hello: FakeAnswer = { blocks: [{ type: "text", text: "Hello." }] };
-
-const saidBy = async (name: string, options: Parameters<typeof modelFromString>[1]) => {
-  const model = await modelFromString(name, options);
-  expect(model.id).toBe(name);
-  const { content } = await collectAnswer(model.stream(request));
-  return typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : "")).join("");
-};
+import { hello, saidBy } from "../providers/said-by.ts";
 
 test("older and newer lines of the packages will do", async () => {
   await using openai = await startFakeOpenAI([hello]);

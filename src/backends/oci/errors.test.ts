@@ -1,29 +1,16 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { noticedByClients } from "../../../test/network/noticed-by-clients.ts";
 import { filledLog } from "../../../test/oci-stand-in/filled-log.ts";
+import { ONCE, saying, standInForEachTest } from "../../../test/oci-stand-in/for-each-test.ts";
 import { OciStandIn } from "../../../test/oci-stand-in/stand-in.ts";
-import { logOptions, placeOn, type TestPlace } from "../../../test/oci-stand-in/test-bucket.ts";
-import { AgentState } from "../../state/agent-state.ts";
-import { userMessage } from "../../state/message.ts";
-import { OCIBucketBackend } from "./index.ts";
+import { logOptions } from "../../../test/oci-stand-in/test-bucket.ts";
 import { OciLog } from "./log.ts";
 
-let standIn: OciStandIn;
-let place: TestPlace;
-beforeEach(async () => {
-  standIn = await OciStandIn.start({ mostListed: 100 });
-  place = placeOn(standIn, "prod/");
-});
-afterEach(() => standIn.close());
-
-const ONCE = { retry: { attempts: 1 } };
-const open = (options: object = {}): OCIBucketBackend => new OCIBucketBackend({ ...place, ...options });
-const saying = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
-const names = (): readonly string[] => [...standIn.objects().keys()].sort();
+const oci = standInForEachTest();
 
 describe("errors", () => {
   test.each([
@@ -39,9 +26,9 @@ describe("errors", () => {
     [400, "QuotaExceeded", "STORAGE_FULL"],
     [413, "RequestEntityTooLarge", "TOO_LARGE"],
   ])('%i %s is %s, for a load as for a save, and never "no state"', async (status, code, expected) => {
-    const subject = open(ONCE);
+    const subject = oci.open(ONCE);
     await subject.save(saying("hello"), "t");
-    standIn.faultAt = () => ({ when: "before", answer: { status, code } });
+    oci.standIn.faultAt = () => ({ when: "before", answer: { status, code } });
     for (const call of [
       () => subject.load("t"),
       () => subject.exists("t"),
@@ -57,7 +44,7 @@ describe("errors", () => {
     const gone = await OciStandIn.start();
     const { endpoint } = gone;
     await gone.close();
-    const subject = open({ ...ONCE, endpoint });
+    const subject = oci.open({ ...ONCE, endpoint });
     expect(await failureOf(() => subject.load("t"))).toMatchObject({
       code: "UNAVAILABLE",
       message: 'oci: load failed for thread "t": the connection failed: ECONNREFUSED',
@@ -77,7 +64,7 @@ describe("errors", () => {
     }).listen(0, "127.0.0.1");
     await Promise.all([once(elsewhere, "listening"), once(redirecting, "listening")]);
     const endpoint = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`;
-    const subject = open({ ...ONCE, endpoint });
+    const subject = oci.open({ ...ONCE, endpoint });
     for (const call of [() => subject.load("t"), () => subject.save(saying("hello"), "t")]) {
       expect(await failureOf(call)).toMatchObject({
         code: "UNAVAILABLE",
@@ -93,8 +80,8 @@ describe("errors", () => {
   });
 
   test("a server that does not answer is TIMEOUT after the given time", async () => {
-    const subject = open({ ...ONCE, requestTimeoutMs: 50 });
-    standIn.faultAt = () => ({ when: "before", answer: "silence" });
+    const subject = oci.open({ ...ONCE, requestTimeoutMs: 50 });
+    oci.standIn.faultAt = () => ({ when: "before", answer: "silence" });
     expect(await failureOf(() => subject.load("t"))).toMatchObject({
       code: "TIMEOUT",
       message: 'oci: load failed for thread "t": no answer within 50 ms',
@@ -105,7 +92,7 @@ describe("errors", () => {
     const other = await OciStandIn.start();
     await other.close();
     const { auth } = other;
-    expect(await failureOf(() => open({ ...ONCE, auth }).load("t"))).toMatchObject({
+    expect(await failureOf(() => oci.open({ ...ONCE, auth }).load("t"))).toMatchObject({
       code: "PERMISSION_DENIED",
       message: expect.stringContaining("the signature is not that of the request"),
     });
@@ -113,7 +100,7 @@ describe("errors", () => {
 
   test("nothing is written to the console, also when the service refuses", async () => {
     const spies = (["warn", "error", "log"] as const).map((method) => vi.spyOn(console, method));
-    const [one, other] = [open(), open()];
+    const [one, other] = [oci.open(), oci.open()];
     await one.load("absent");
     await one.save(saying("1"), "t");
     expect(await failureOf(() => other.save(saying("2"), "t"))).toMatchObject({ code: "CONFLICT" });
@@ -124,16 +111,16 @@ describe("errors", () => {
   });
 
   test("a changed object is CORRUPT and named; one of a newer version is INCOMPATIBLE", async () => {
-    const subject = open();
+    const subject = oci.open();
     await subject.save(saying("hello"), "t");
-    const [name = ""] = names();
-    const { bytes, etag } = standIn.objects().get(name)!;
+    const [name = ""] = oci.names();
+    const { bytes, etag } = oci.standIn.objects().get(name)!;
     const at = bytes.indexOf('"threadId"') + 3;
     const changed = Buffer.from(bytes);
     changed[at] = 0x58;
-    standIn.objects().set(name, { etag, bytes: changed });
+    oci.standIn.objects().set(name, { etag, bytes: changed });
     expect(await failureOf(() => subject.load("t"))).toMatchObject({ code: "CORRUPT", context: { location: name } });
-    standIn.objects().set(name, {
+    oci.standIn.objects().set(name, {
       etag,
       bytes: Buffer.from(bytes.toString("latin1").replace("holdfast-object 1", "holdfast-object 2"), "latin1"),
     });
@@ -141,18 +128,18 @@ describe("errors", () => {
       code: "INCOMPATIBLE",
       context: { location: name },
     });
-    standIn.objects().set(name.replace(/t$/, "u"), { etag, bytes });
+    oci.standIn.objects().set(name.replace(/t$/, "u"), { etag, bytes });
     expect(await failureOf(() => subject.load("u"))).toMatchObject({ code: "CORRUPT" });
-    standIn.objects().set(name, { etag, bytes: changed });
+    oci.standIn.objects().set(name, { etag, bytes: changed });
     for (const threadId of ["t", "u"]) expect(await subject.delete(threadId)).toBe(true);
-    expect(names()).toEqual([]);
+    expect(oci.names()).toEqual([]);
   });
 
   test("a missing page is CORRUPT and named, never a shorter history", async () => {
-    const log = await filledLog(place, "t", 40);
-    const page = names().find((name) => /0000000001-[^/]*\.page$/.test(name))!;
-    standIn.objects().delete(page);
-    const fresh = new OciLog(logOptions(place));
+    const log = await filledLog(oci.place, "t", 40);
+    const page = oci.names().find((name) => /0000000001-[^/]*\.page$/.test(name))!;
+    oci.standIn.objects().delete(page);
+    const fresh = new OciLog(logOptions(oci.place));
     const failure = await fresh.list("t", { limit: 100 }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "CORRUPT", context: { location: page } });
     await log.close();
