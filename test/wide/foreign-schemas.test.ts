@@ -90,7 +90,7 @@ describe("schemas of others", () => {
   });
 });
 
-test("arguments and the context of tools are inferred for zod 4, valibot, arktype, TypeBox and raw shapes", () => {
+test("arguments and the runtime of tools are inferred for zod 4, valibot, arktype, TypeBox and raw shapes", () => {
   const name = "t";
   tool({
     name,
@@ -107,10 +107,10 @@ test("arguments and the context of tools are inferred for zod 4, valibot, arktyp
   const ofTypeBox = Type.Object({ a: Type.Number() });
   tool({ name, inputSchema: ofTypeBox, execute: (input) => expectTypeOf(input).toEqualTypeOf<{ a: number }>() });
   tool({ name, inputSchema: { a: z.number() }, execute: (input) => expectTypeOf(input.a).toEqualTypeOf<number>() });
-  const needing = tool({ name, execute: (_: unknown, { context }: ToolContext<{ db: string }>) => context.db });
+  const needing = tool({ name, execute: (_: unknown, { runtime }: ToolContext<{ db: string }>) => runtime.db });
   const agent = agentOf<unknown, { db: string }>({ model: scriptedModel([]), tools: [needing] });
-  expectTypeOf(agent.run).parameter(1).toMatchTypeOf<{ readonly context: { db: string } }>();
-  expectTypeOf(agent.complete).parameter(0).toMatchTypeOf<{ readonly context: { db: string } }>();
+  expectTypeOf(agent.run).parameter(1).toMatchTypeOf<{ readonly runtime: { db: string } }>();
+  expectTypeOf(agent.complete).parameter(0).toMatchTypeOf<{ readonly runtime: { db: string } }>();
 });
 
 test("the output and the events of a run are inferred for zod 4, valibot and arktype", () => {

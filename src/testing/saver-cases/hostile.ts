@@ -43,7 +43,7 @@ export const hostileCases: readonly SaverCase[] = saverCasesOf("hostile input", 
         assertSame(writesOf(found), [[id, "x", index]], shown(id));
         const inNamespace = await saved(subject, { threadId: "t", checkpointNs: id });
         assertSame(inNamespace.checkpointData, { in: index }, shown(id));
-        assert.equal(inNamespace.checkpointNs, id);
+        assert.equal(inNamespace.checkpointNs, id, shown(id));
       }
       const listed = idsOf(await subject.listCheckpoints({ threadId: "t", checkpointNs: "" }));
       assert.deepEqual([...listed].sort(), [...HOSTILE_IDS].sort());
@@ -54,7 +54,7 @@ export const hostileCases: readonly SaverCase[] = saverCasesOf("hostile input", 
     run: async ({ subject }) => {
       for (const [index, id] of HOSTILE_IDS.entries()) await putLine(subject, id, ["c"], { dataOf: () => ({ index }) });
       for (const [index, id] of HOSTILE_IDS.entries())
-        if (index % 2 === 1) assert.equal(await subject.deleteThread(id), true);
+        if (index % 2 === 1) assert.equal(await subject.deleteThread(id), true, shown(id));
       for (const [index, id] of HOSTILE_IDS.entries()) {
         const found = await subject.get({ threadId: id });
         if (index % 2 === 1) assert.equal(found, undefined, shown(id));
