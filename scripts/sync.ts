@@ -7,12 +7,21 @@ import { BACKEND_PARTS } from "./sync/backends.ts";
 import { COMMANDS } from "./sync/commands.ts";
 import { MANIFEST } from "./sync/manifest.ts";
 import { OPENAPI } from "./sync/openapi.ts";
+import { OPTION_TABLES } from "./sync/option-tables.ts";
 import { README_TABLE } from "./sync/readme.ts";
 import { RECORDING } from "./sync/recording.ts";
 
 const isCheck = process.argv.includes("--check");
 
-for (const { path, source, write } of [...BACKEND_PARTS, MANIFEST, README_TABLE, OPENAPI, COMMANDS, RECORDING]) {
+for (const { path, source, write } of [
+  ...BACKEND_PARTS,
+  MANIFEST,
+  README_TABLE,
+  OPENAPI,
+  COMMANDS,
+  RECORDING,
+  OPTION_TABLES,
+]) {
   const file = new URL(`../${path}`, import.meta.url);
   const text = await readFile(file, "utf8").catch(() => "");
   const wanted = await write(text);

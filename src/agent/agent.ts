@@ -1,6 +1,7 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
+import { given } from "../internal/option-table.ts";
 import type { AnySchema } from "../models/schema.ts";
 import type { UserMessage } from "../state/message.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
@@ -14,7 +15,8 @@ import {
 } from "./assert-run-options.ts";
 import type { RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
-import { assertDrainOptions, type DrainOptions, drainRuns, LimitGuard, signalOf } from "./run/limits.ts";
+import { AGENT_OPTIONS } from "./option-tables.ts";
+import { assertDrainOptions, type DrainOptions, drainRuns, signalOf } from "./run/limits.ts";
 import type { Opening } from "./run/opening.ts";
 import type { RecoverArguments, RecoverOptions, RecoverReport } from "./run/recovering.ts";
 import type { RunError } from "./run/run-error.ts";
@@ -66,7 +68,6 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     // What they need of the context is for the types of `run` to see to.
     this.#tools = tools as readonly Tool[];
     this.#fixed = fixedParts(options);
-    new LimitGuard(options, this.#fixed.now);
   }
 
   /** Where the threads are kept, opened if it was not yet; `undefined` for an agent that saves nothing. */
@@ -126,7 +127,7 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
    * what this agent asks people is asked in the caller's thread.
    */
   asTool<const Schema extends AnySchema>(options: SubAgentOptions<Schema>): Tool<Runtime> {
-    const { lease = true } = this.#options;
+    const lease = given(this.#options, AGENT_OPTIONS, "lease");
     const at = ({ checkpointer, prices }: SubAgentPlace): RunPlace => ({
       open: checkpointer && (async () => checkpointer),
       prices,
@@ -148,7 +149,7 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
 
   /** One conversation: its state and history, to fork, change, run or delete it. */
   thread(threadId: string): AgentThread<Output, Runtime> {
-    const { lease = true } = this.#options;
+    const lease = given(this.#options, AGENT_OPTIONS, "lease");
     return new AgentThread<Output, Runtime>(
       threadId,
       this as ThreadOwner<Output, Runtime>,

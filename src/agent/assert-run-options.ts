@@ -1,30 +1,10 @@
-import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { assertKnownOptions, described } from "../internal/known-options.ts";
+import { assertKinds } from "../internal/option-table.ts";
 import { assertSubjects } from "../state/people/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
+import { COMPLETE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS } from "./option-tables.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
-
-const SHARED_OPTIONS: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
-  threadId: "string",
-  signal: "object",
-  metadata: "object",
-  runtime: "anything",
-  subject: ["string", "object"],
-  session: "object",
-  whenBusy: "string",
-};
-const RUN: OptionKinds<RunOptions> = {
-  ...SHARED_OPTIONS,
-  declineWaiting: ["boolean", "string"],
-  messageId: "string",
-  backTo: "string",
-};
-const RESUME: OptionKinds<ResumeOptions> = {
-  ...SHARED_OPTIONS,
-  interruptId: "string",
-  response: "anything",
-  decline: ["boolean", "string"],
-};
 
 export function assertRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -32,7 +12,7 @@ export function assertRunOptions(options: RunOptions): void {
       `run() takes its options as an object, not ${described(options)}. Write agent.run(prompt, { threadId: "…" })`,
     );
   }
-  assertKnownOptions("run()", options, RUN);
+  assertKinds("run()", options, RUN_OPTIONS);
   assertSignal("run()", options.signal);
   assertTask("run()", options);
   assertWhenBusy("run()", options.whenBusy);
@@ -55,7 +35,7 @@ export function assertResumeOptions(options: ResumeOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`resume() takes one object, not ${described(options)}. ${usage}`);
   }
-  assertKnownOptions("resume()", options, RESUME);
+  assertKinds("resume()", options, RESUME_OPTIONS);
   for (const name of ["threadId", "interruptId"] as const) {
     if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
   }
@@ -116,20 +96,12 @@ export function assertMethods(where: string, value: object, methods: readonly st
   );
 }
 
-const { subject: _, ...SHARED } = SHARED_OPTIONS;
-const OPTIONS: OptionKinds<CompleteOptions> = {
-  ...SHARED,
-  toolCallId: "string",
-  result: "anything",
-  error: "anything",
-};
-
 export function assertCompleteOptions(options: CompleteOptions): void {
   const usage = "Write agent.complete({ threadId, toolCallId, result })";
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`complete() takes one object, not ${described(options)}. ${usage}`);
   }
-  assertKnownOptions("complete()", options, OPTIONS);
+  assertKinds("complete()", options, COMPLETE_OPTIONS);
   for (const name of ["threadId", "toolCallId"] as const) {
     if (options[name] === undefined) throw new TypeError(`complete() needs ${name}. ${usage}`);
   }

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 
 /** "anything" marks an option that is checked elsewhere, with its own messages. */
-type Kind = "string" | "number" | "boolean" | "object" | "function" | "anything";
+export type Kind = "string" | "number" | "boolean" | "object" | "function" | "anything";
 
 /** Every option and its kind. The type makes the compiler report a missing one. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, Kind | readonly Kind[]>>;

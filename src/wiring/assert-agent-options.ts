@@ -1,39 +1,8 @@
-import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { AGENT_OPTIONS } from "../agent/option-tables.ts";
+import { described } from "../internal/known-options.ts";
+import { assertKinds } from "../internal/option-table.ts";
 import { isAiSdkModel } from "../providers/ai-sdk/index.ts";
 import { parseModelString } from "../providers/strings.ts";
-import type { AgentOptions } from "./agent.ts";
-
-const OPTIONS: OptionKinds<AgentOptions> = {
-  model: "anything",
-  tools: "anything",
-  checkpointer: "anything",
-  systemPrompt: "string",
-  checkpointEveryNIterations: ["number", "string"],
-  toolConcurrency: "number",
-  maxToolResultChars: "number",
-  memory: "object",
-  conversation: "object",
-  hooks: "object",
-  outputSchema: ["object", "function"],
-  maxOutputRepairs: "number",
-  lease: ["boolean", "object"],
-  whenBusy: "string",
-  saveRetryMs: "number",
-  now: "function",
-  maxIterations: "number",
-  tokenBudget: "number",
-  timeBudgetMs: "number",
-  toolLoopThreshold: "number",
-  stopWhen: "function",
-  name: "string",
-  prices: "object",
-  fallbackModels: "object",
-  prepareStep: "function",
-  maxOutputTokens: "number",
-  temperature: "number",
-  toolChoice: ["string", "object"],
-  providerOptions: "object",
-};
 
 /** Refuses wrong options when the agent is made, each with what to write instead. */
 export function assertAgentOptions(options: unknown): void {
@@ -42,7 +11,7 @@ export function assertAgentOptions(options: unknown): void {
       `new Agent() takes an options object, not ${described(options)}. Write new Agent({ model: "openai:gpt-5" })`,
     );
   }
-  assertKnownOptions("new Agent()", options, OPTIONS);
+  assertKinds("new Agent()", options, AGENT_OPTIONS);
   const { model, fallbackModels = [] } = options as { model?: unknown; fallbackModels?: unknown };
   assertModel("new Agent({ model })", model);
   if (!Array.isArray(fallbackModels)) throw new TypeError("new Agent({ fallbackModels }) takes a list of models");

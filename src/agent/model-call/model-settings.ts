@@ -1,6 +1,8 @@
 import { StateError } from "../../errors.ts";
+import { assertRanges } from "../../internal/option-table.ts";
 import type { ModelRequest } from "../../models/model.ts";
 import type { ProviderMetadata } from "../../state/message.ts";
+import { AGENT_OPTIONS } from "../option-tables.ts";
 
 /** What a model is told besides the conversation. What is left out is the provider's to choose. */
 export interface ModelSettings {
@@ -20,18 +22,18 @@ export type ToolChoice = NonNullable<ModelRequest["toolChoice"]>;
 
 const CHOICES: ReadonlySet<unknown> = new Set(["auto", "none", "required"]);
 
-/** Refuses settings that no provider would take, and a choice of a tool that is not offered. */
+/** Refuses settings of a step that no provider would take, and a choice of a tool that is not offered. */
 export function assertModelSettings(where: string, settings: ModelSettings, toolNames: readonly string[]): void {
-  const { maxOutputTokens, temperature, toolChoice, providerOptions } = settings;
-  if (maxOutputTokens !== undefined && !(Number.isInteger(maxOutputTokens) && maxOutputTokens > 0)) {
-    throw new StateError("INVALID_ARGUMENT", `${where}: maxOutputTokens must be a whole number from 1 on`);
-  }
-  if (temperature !== undefined && !(Number.isFinite(temperature) && temperature >= 0)) {
-    throw new StateError("INVALID_ARGUMENT", `${where}: temperature must be a number from 0 on`);
-  }
+  const { maxOutputTokens, temperature } = AGENT_OPTIONS;
+  assertRanges(where, settings, { maxOutputTokens, temperature });
+  const { providerOptions } = settings;
   if (providerOptions !== undefined && (typeof providerOptions !== "object" || providerOptions === null)) {
     throw new StateError("INVALID_ARGUMENT", `${where}: providerOptions must be an object, by provider name`);
   }
+  assertToolChoice(where, settings, toolNames);
+}
+
+export function assertToolChoice(where: string, { toolChoice }: ModelSettings, toolNames: readonly string[]): void {
   if (toolChoice === undefined || CHOICES.has(toolChoice)) return;
   const { name } = (typeof toolChoice === "object" && toolChoice !== null ? toolChoice : {}) as { name?: unknown };
   if (typeof name !== "string") {

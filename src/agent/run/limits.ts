@@ -1,9 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { StateError } from "../../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../../internal/known-options.ts";
+import { given } from "../../internal/option-table.ts";
 import type { ModelUsage } from "../../models/model.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { StopReason } from "../events.ts";
+import { AGENT_OPTIONS } from "../option-tables.ts";
 
 /** When a run ends although the model would go on. All of these count one run, never the life of the thread. */
 export interface RunLimits {
@@ -34,11 +36,6 @@ export class LimitGuard {
   #repeats = 0;
 
   constructor(limits: RunLimits, now: () => number) {
-    for (const name of ["maxIterations", "tokenBudget", "timeBudgetMs", "toolLoopThreshold"] as const) {
-      const value = limits[name];
-      if (value !== undefined && !(value > 0))
-        throw new StateError("INVALID_ARGUMENT", `${name} must be greater than 0`);
-    }
     this.#limits = limits;
     this.#now = now;
     this.#startedAt = now();
@@ -54,9 +51,9 @@ export class LimitGuard {
 
   /** Why the model must not be asked again, if so. */
   async reached(state: AgentState): Promise<StopReason | undefined> {
-    const { maxIterations = 20, tokenBudget, timeBudgetMs, toolLoopThreshold = 3, stopWhen } = this.#limits;
-    if (this.#repeats >= toolLoopThreshold) return "tool-loop";
-    if (this.#iterations >= maxIterations) return "max-iterations";
+    const { tokenBudget, timeBudgetMs, stopWhen } = this.#limits;
+    if (this.#repeats >= given(this.#limits, AGENT_OPTIONS, "toolLoopThreshold")) return "tool-loop";
+    if (this.#iterations >= given(this.#limits, AGENT_OPTIONS, "maxIterations")) return "max-iterations";
     if (tokenBudget !== undefined && this.#usage.inputTokens + this.#usage.outputTokens >= tokenBudget)
       return "token-budget";
     if (timeBudgetMs !== undefined && this.#now() - this.#startedAt >= timeBudgetMs) return "time-budget";

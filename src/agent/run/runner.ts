@@ -3,6 +3,7 @@ import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
 import { reasonOf, StateError } from "../../errors.ts";
+import { given } from "../../internal/option-table.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { STOPPED_KEY } from "../../state/tool-calls.ts";
 import type { CoreAgentOptions } from "../agent-options.ts";
@@ -11,6 +12,7 @@ import type { FixedParts } from "../fixed-parts.ts";
 import { runAfter } from "../hooks.ts";
 import type { PriceTable } from "../model-call/prices.ts";
 import { Prompt } from "../model-call/prompt.ts";
+import { AGENT_OPTIONS } from "../option-tables.ts";
 import type { RunOptions } from "../run-options.ts";
 import { sessionStorage } from "../saving/session-storage.ts";
 import { ThreadSession } from "../saving/thread-session.ts";
@@ -81,7 +83,7 @@ export class Runner<Output, Runtime> {
   ): Promise<RunResult<Output>> {
     const { threadId, signal } = options;
     const { open, prices } = at;
-    const { lease = true } = this.#options;
+    const lease = given(this.#options, AGENT_OPTIONS, "lease");
     if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined, prices);
     const checkpointer = await open();
@@ -92,7 +94,7 @@ export class Runner<Output, Runtime> {
       return this.#execute(options, opening, emit, { checkpointer, threadId, stored }, prices);
     }
     const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
-    const whenBusy = options.whenBusy ?? this.#options.whenBusy ?? "wait";
+    const whenBusy = options.whenBusy ?? given(this.#options, AGENT_OPTIONS, "whenBusy");
     if (whenBusy === "enqueue" && opening.message !== undefined) {
       const joined = await joinRun(checkpointer, threadId, opening.message, emit);
       if (joined !== undefined) return joined as RunResult<Output>;

@@ -1,0 +1,153 @@
+import type { OptionTable } from "../internal/option-table.ts";
+import type { CoreAgentOptions } from "./agent-options.ts";
+import type { ResumeOptions, RunOptions } from "./run-options.ts";
+import type { CompleteOptions } from "./tool-call/completing.ts";
+
+/**
+ * One row for each option: the checks go by it, the defaults are taken from it,
+ * and `npm run sync` writes the tables in docs/agent.md from it.
+ */
+type OfAgents = CoreAgentOptions & { readonly fallbackModels?: unknown };
+
+export const AGENT_OPTIONS: OptionTable<OfAgents> = {
+  model: {
+    kind: "anything",
+    says: 'A name (`"openai:gpt-5"`), any AI SDK language model, or your own `Model` ([models.md](models.md)).',
+  },
+  tools: { kind: "anything", says: "What `tool()` made ([tools.md](tools.md))." },
+  checkpointer: {
+    kind: "anything",
+    says: "Where threads are kept: a checkpointer, or a URL. Without one nothing is saved.",
+  },
+  systemPrompt: {
+    kind: "string",
+    says: "Shown to the model before everything else. Not part of the thread: change it any time.",
+  },
+  name: { kind: "string", says: "The agent's name in traces." },
+  checkpointEveryNIterations: {
+    kind: ["number", "string"],
+    least: 1,
+    whole: true,
+    or: "end",
+    default: 1,
+    says: "How often a run without effects is saved ([below](#what-survives)).",
+  },
+  maxIterations: { kind: "number", above: 0, default: 20, says: "Model calls of one run." },
+  tokenBudget: { kind: "number", above: 0, says: "Input and output tokens of one run together." },
+  timeBudgetMs: {
+    kind: "number",
+    above: 0,
+    says: "How long one run may take; also ends a model or a tool that hangs.",
+  },
+  toolLoopThreshold: {
+    kind: "number",
+    above: 0,
+    default: 3,
+    says: "How often the same calls with the same arguments may come in a row.",
+  },
+  stopWhen: { kind: "function", says: "Asked before each model call; what is true ends the run." },
+  toolConcurrency: { kind: "number", least: 1, whole: true, default: 10, says: "How many tools may run at once." },
+  maxToolResultChars: {
+    kind: "number",
+    least: 100,
+    whole: true,
+    default: 32_000,
+    says: "A longer result is kept beside the conversation, and the model reads it in parts.",
+  },
+  maxOutputTokens: { kind: "number", least: 1, whole: true, says: "The longest answer of the model." },
+  temperature: { kind: "number", least: 0, says: "Passed to the model." },
+  toolChoice: {
+    kind: ["string", "object"],
+    says: 'Whether the model calls tools: `"auto"`, `"none"`, `"required"`, or `{ name }` of the one that it must call.',
+  },
+  providerOptions: { kind: "object", says: "Passed to the provider as they are, by provider name." },
+  prepareStep: { kind: "function", says: "Changes a single model call ([below](#one-step-or-every-step))." },
+  fallbackModels: { kind: "object", says: "Models that are asked in their order when the one before failed." },
+  outputSchema: {
+    kind: ["object", "function"],
+    says: "The answer must be JSON that matches it ([below](#structured-output)).",
+  },
+  maxOutputRepairs: {
+    kind: "number",
+    least: 0,
+    whole: true,
+    default: 2,
+    says: "How often the model is asked again after an answer that does not match.",
+  },
+  lease: {
+    kind: ["boolean", "object"],
+    default: true,
+    says: "How a run holds its thread: `{ ttlMs, waitMs, owner }`; `false` gives it up ([below](#one-writer)).",
+  },
+  whenBusy: {
+    kind: "string",
+    default: "wait",
+    says: "What a run does while another run has the thread, unless it says so itself ([below](#one-writer)).",
+  },
+  saveRetryMs: {
+    kind: "number",
+    least: 0,
+    default: 60_000,
+    says: "How long a save that settles a call with effects is tried while the storage is away.",
+  },
+  memory: { kind: "object", says: "What is known from other threads ([long-term-memory.md](long-term-memory.md))." },
+  conversation: {
+    kind: "object",
+    says: "Which part of a long conversation the model sees ([conversation.md](conversation.md)).",
+  },
+  hooks: {
+    kind: "object",
+    says: "Called around the steps of a run ([below](#hooks)), guards among them ([below](#guards)).",
+  },
+  prices: { kind: "object", says: "Prices of models, for `result.cost` and the totals of the thread." },
+  now: { kind: "function", says: "The clock, for tests." },
+};
+
+/** The options that `run`, `resume` and `complete` share. */
+const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
+  threadId: { kind: "string", says: "The conversation to go on with, or the id of a new one." },
+  signal: { kind: "object", says: "An `AbortSignal` that ends the run ([below](#stopping))." },
+  metadata: {
+    kind: "object",
+    says: "A plain object. It is merged into the thread's own (`state.metadata`) and saved with each checkpoint, so that `queryByMetadata` finds the thread by it. Tools see the whole as `context.metadata`, also after `resume`, and so does `memory`.",
+  },
+  runtime: {
+    kind: "anything",
+    says: "Whatever your tools need and nobody should store: connections, clients, the user who is signed in ([tools.md](tools.md#what-execute-gets)).",
+  },
+  subject: {
+    kind: ["string", "object"],
+    says: "Who the prompt is about. The answers, calls and results of the run are about the same people, so that `eraseUser` finds them ([personal-data.md](personal-data.md)), and what [memory](long-term-memory.md#whose-memories) keeps of it belongs to them. Without it, the subject of the session or of the thread.",
+  },
+  session: {
+    kind: "object",
+    says: '`session.task("label")`: tools see the session\'s working state, and an answer becomes a labelled checkpoint ([sessions.md](sessions.md)).',
+  },
+  whenBusy: { kind: "string", says: "What to do while another run has the thread ([below](#one-writer))." },
+};
+
+export const RUN_OPTIONS: OptionTable<RunOptions> = {
+  ...SHARED,
+  declineWaiting: {
+    kind: ["boolean", "string"],
+    default: false,
+    says: "`true`, or a reason: questions that wait are declined, and calls that somebody was to complete are given up, so that the prompt is taken ([below](#questions-to-people)).",
+  },
+  messageId: { kind: "string", says: "Names what is said ([below](#the-same-message-twice))." },
+  backTo: { kind: "string", says: "A checkpoint: the thread goes back to it first ([below](#threads))." },
+};
+
+export const RESUME_OPTIONS: OptionTable<ResumeOptions> = {
+  ...SHARED,
+  interruptId: { kind: "string", says: "The question." },
+  response: { kind: "anything", says: "What fits the question." },
+  decline: { kind: ["boolean", "string"], says: "In place of a response: `true`, or a reason." },
+};
+
+const { subject: _, ...SHARED_BY_OUTCOMES } = SHARED;
+export const COMPLETE_OPTIONS: OptionTable<CompleteOptions> = {
+  ...SHARED_BY_OUTCOMES,
+  toolCallId: { kind: "string", says: "The call." },
+  result: { kind: "anything", says: "What the tool would have returned." },
+  error: { kind: "anything", says: "In place of a result: why there is none." },
+};
