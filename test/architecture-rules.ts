@@ -64,20 +64,20 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 
 /** Where a clock or chance may be asked, and why. Everywhere else it is handed in, so that a test can hold it still. */
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
-  "src/checkpoint/context.ts": "the default of the option `now`",
+  "src/checkpoint/context.ts":
+    "the default of the option `now`; counts the storage's clock on between two measurements",
   "src/saver/thread/new-checkpoint-id.ts": "ids that grow with time",
   "src/sealing/keyring-options.ts": "the default of the option `now`",
   "src/sealing/sealed-copy.ts": "the age of leftovers",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
-  "src/checkpoint/thread/storage-clock.ts": "counts the storage's clock on between two measurements",
   "src/agent/run/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
   "src/checkpoint/lease/lease.ts": "how long a caller waits for a lease, whatever its clock is set to",
   "src/agent/saving/session-storage.ts": "whether the process slept: no clock that a caller sets says so",
   "src/agent/saving/thread-session.ts": "how long a save is tried, and how long it takes",
   "src/agent/telemetry/telemetry.ts": "how long a call takes",
-  "src/checkpoint/thread/lost-races.ts": "how long a call may lose against other writers",
+  "src/checkpoint/thread/thread.ts": "how long a call may lose against other writers",
   "src/internal/concurrency.ts": "how long a wave took, and so how long to rest: nothing that is kept",
   "src/backends/postgres/sorting-words.ts":
     "when words are sorted into their index: the same once in a while for any number of processes",
@@ -96,8 +96,8 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
   "src/backends/sqlite/store.ts": "the default of the option `now`",
-  "src/backends/sqlite/connection.ts": "the busy timeout, spreads retries, and lets the event loop turn in time",
-  "src/backends/sqlite/write-groups.ts": "how long one transaction may last",
+  "src/backends/sqlite/connection.ts":
+    "the busy timeout, how long one transaction may last, spreads retries, and lets the event loop turn in time",
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",
   "src/testing/manual-clock.ts": "the clock of a subject that has none of its own",
   "src/models/retrying-model.ts": "the default of the option `random`",

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { MemoryLog } from "../src/backends/memory/log.ts";
 import { uncheckedHead } from "../src/checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import { placeOfTail } from "../src/checkpoint/log/append-rules.ts";
+import { placeOfTail } from "../src/checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../src/checkpoint/log/thread-log.ts";
 import { markRecord } from "../src/checkpoint/record/record.ts";
 import { AgentState } from "../src/state/agent-state.ts";

@@ -5,7 +5,7 @@ import { InMemoryStore } from "../src/backends/memory/store.ts";
 import { openDatabase } from "../src/backends/sqlite/open-file.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../src/checkpoint/context.ts";
-import { placeOfTail } from "../src/checkpoint/log/append-rules.ts";
+import { placeOfTail } from "../src/checkpoint/log/driver-rules.ts";
 import { PrefixLog } from "../src/checkpoint/log/prefix-log.ts";
 import type { ThreadWarning } from "../src/driver/warnings.ts";
 import { CheckpointSaver } from "../src/saver/checkpoint-saver.ts";

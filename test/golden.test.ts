@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../src/backends/memory/log.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
-import { beginningOf, placeOfTail } from "../src/checkpoint/log/append-rules.ts";
+import { beginningOf, placeOfTail } from "../src/checkpoint/log/driver-rules.ts";
 import type { LogRecord } from "../src/checkpoint/log/thread-log.ts";
 import { openHeader } from "../src/checkpoint/record/record.ts";
 import { AgentState, FORMAT_VERSION } from "../src/state/agent-state.ts";

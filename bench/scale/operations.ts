@@ -1,5 +1,5 @@
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { sealCursor } from "../../src/driver/cursor.ts";
+import { sealCursor } from "../../src/driver/page.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { seededRandom } from "../../test/processes/seeded-random.ts";

@@ -4,11 +4,10 @@
  */
 
 import type { CallPlace } from "../driver/call.ts";
-import { positionFrom } from "../driver/cursor.ts";
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
-import { type Page, page } from "../driver/page.ts";
+import { type Page, page, positionFrom } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { StateDiff } from "../state/diff.ts";

@@ -2,18 +2,17 @@ import { setMaxListeners } from "node:events";
 import { type Access, assertAccess, readOnlyAccess } from "../driver/access.ts";
 import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, retrying } from "../driver/call.ts";
 import { assertDurability, type Durability, warnOfWeaker } from "../driver/durability.ts";
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/time.ts";
 import type { StateSchema } from "../state/fields.ts";
 import type { Redactor } from "../state/secrets.ts";
+import { DeferredIndex } from "./find/deferred-index.ts";
 import { type LeaseHolder, thisProcess } from "./lease/lease-holder.ts";
-import { DeferredIndex } from "./log/deferred-index.ts";
 import { ReadOnlyLog } from "./log/read-only-log.ts";
 import type { ThreadLog } from "./log/thread-log.ts";
-import { StorageClock } from "./thread/storage-clock.ts";
-import { WarmThreads } from "./thread/warm-threads.ts";
+import { WarmThreads } from "./thread/position.ts";
 
 export interface CheckpointerOptions {
   /** The version of your own part of the state, and how to migrate an older one. */
@@ -207,3 +206,44 @@ export function shareContext(owner: object, context: CheckpointContext): Checkpo
  * checkpointer without a log.
  */
 export const contextOf = (checkpointer: object): CheckpointContext | undefined => contexts.get(checkpointer);
+
+/** Clocks drift and machines sleep, so an older measurement is repeated. */
+const GOOD_FOR_MS = 60_000;
+
+/**
+ * The storage's clock without asking for it each time: measured once, then
+ * advanced with this machine's monotonic clock, which nobody sets. It is never
+ * ahead of the storage's own, so that a lease is not taken too early.
+ */
+export class StorageClock {
+  readonly #context: CheckpointContext;
+  #measured: { readonly storage: number; readonly at: number } | undefined;
+  #measuring: Promise<void> | undefined;
+
+  constructor(context: CheckpointContext) {
+    this.#context = context;
+  }
+
+  /** Await this before the first `now()`. Asks the storage at most once a minute. */
+  async ready(): Promise<void> {
+    if (!this.#context.log.capabilities.clock) return;
+    if (this.#measured !== undefined && performance.now() - this.#measured.at < GOOD_FOR_MS) return;
+    this.#measuring ??= this.#measure().finally(() => {
+      this.#measuring = undefined;
+    });
+    await this.#measuring;
+  }
+
+  now(): number {
+    if (this.#measured === undefined) return this.#context.now();
+    const { storage, at } = this.#measured;
+    const past = performance.now() - at;
+    if (past >= GOOD_FOR_MS) void this.ready().catch(() => undefined);
+    return storage + past;
+  }
+
+  async #measure(): Promise<void> {
+    const storage = await this.#context.storageNow();
+    this.#measured = { storage, at: performance.now() };
+  }
+}

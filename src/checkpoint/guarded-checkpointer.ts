@@ -9,11 +9,9 @@
  * is asked as it is, with ids as they were given. Neither kind is asked more often for a save or a load.
  */
 
-import { openCursor, sealCursor } from "../driver/cursor.ts";
-import { assertCheckpointId, assertThreadId, assertWriteId } from "../driver/ids.ts";
-import { newId } from "../driver/new-id.ts";
+import { assertCheckpointId, assertThreadId, assertWriteId, newId } from "../driver/ids.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
-import { type Page, page } from "../driver/page.ts";
+import { openCursor, type Page, page, sealCursor } from "../driver/page.ts";
 import { globMatcher } from "../internal/glob.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { StateFields } from "../state/fields.ts";

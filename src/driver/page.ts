@@ -1,3 +1,5 @@
+import { StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { ThreadWarning } from "./warnings.ts";
 
 /** A list that knows whether there is more: hand `cursor` back to get the next page. */
@@ -21,3 +23,39 @@ export function page<Item>(
     warnings: { value: warnings },
   }) as unknown as Page<Item>;
 }
+
+/** The listing that a cursor belongs to. */
+type Walk = "checkpoints" | "threads" | "metadata" | "search";
+
+/**
+ * A driver's cursor together with proof of where it came from. Many drivers use
+ * plain ids as cursors and would accept any text: a listing that starts in the
+ * wrong place looks like an empty storage.
+ */
+export function sealCursor(walk: Walk, cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const text = Buffer.from(cursor, "utf8").toString("base64url");
+  return `${text}.${proofOf(walk, text)}`;
+}
+
+export function openCursor(walk: Walk, cursor: unknown): string | undefined {
+  if (cursor === undefined) return undefined;
+  const [text = "", proof, ...rest] = typeof cursor === "string" ? cursor.split(".") : [];
+  if (rest.length === 0 && proof === proofOf(walk, text)) return Buffer.from(text, "base64url").toString("utf8");
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "a cursor is the text that the page before gave; hand back page.cursor of the same method as it is",
+  );
+}
+
+/** The position that a cursor of `listCheckpoints` encodes. */
+export function positionFrom(cursor: unknown): number {
+  if (typeof cursor === "string" && /^[1-9]\d{0,15}$/.test(cursor)) return Number(cursor);
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "this cursor was not made by listCheckpoints; hand back page.cursor as it is",
+  );
+}
+
+const proofOf = (walk: Walk, text: string): string =>
+  nodeCrypto().createHash("sha256").update(`${walk} ${text}`).digest("base64url").slice(0, 8);

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../test/property-seed.ts";
-import { newId } from "./new-id.ts";
-import { hintedSeq, isHintedAt, withHint } from "./position-hint.ts";
+import { hintedSeq, isHintedAt, newId, withHint } from "./ids.ts";
 
 test("an id leads to the position that it was made for, and to no other", () => {
   for (const seq of [1, 9, 10, 35, 36, 1000, 2 ** 26 - 1, 2 ** 26, 2 ** 51]) {

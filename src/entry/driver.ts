@@ -5,7 +5,7 @@
  */
 
 export { openPlace, placeOf } from "../checkpoint/find/search-place.ts";
-export { assertAppend } from "../checkpoint/log/append-rules.ts";
+export { assertAppend } from "../checkpoint/log/driver-rules.ts";
 export { listedThread, unreadableThread } from "../checkpoint/log/listed-threads.ts";
 export { LogLayer } from "../checkpoint/log/log-layer.ts";
 export {

@@ -9,16 +9,15 @@ import {
   shareContext,
 } from "../checkpoint/context.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/find/finding.ts";
-import { placeOfTail } from "../checkpoint/log/append-rules.ts";
 import { assertThreadLog } from "../checkpoint/log/assert-thread-log.ts";
+import { placeOfTail } from "../checkpoint/log/driver-rules.ts";
 import { readableThreads } from "../checkpoint/log/listed-threads.ts";
 import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/log/thread-log.ts";
 import { redactedMetadata } from "../checkpoint/record/metadata.ts";
-import { openCursor, sealCursor } from "../driver/cursor.ts";
 import { assertThreadId } from "../driver/ids.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
-import { type Page, page } from "../driver/page.ts";
+import { openCursor, type Page, page, sealCursor } from "../driver/page.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { Removal } from "./history/removing.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { namesOf } from "../checkpoint/log/append-rules.ts";
+import { namesOf } from "../checkpoint/log/driver-rules.ts";
 import type { LogEntry } from "../checkpoint/log/thread-log.ts";
 import { openHeader, type RecordHeader } from "../checkpoint/record/record.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";

@@ -1,7 +1,7 @@
-import { beginningOf } from "../checkpoint/log/append-rules.ts";
+import { beginningOf } from "../checkpoint/log/driver-rules.ts";
 import type { LogEntry, ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { markRecord } from "../checkpoint/record/record.ts";
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { Namespace, StoreDriver } from "../store/store-driver.ts";

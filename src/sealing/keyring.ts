@@ -1,7 +1,7 @@
 /** Long because it is the whole life of a key: made, found, kept at hand, renewed and destroyed, each under the same rules. */
 
 import type { ScrubReport } from "../driver/driver.ts";
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import { Recent } from "../internal/recent.ts";

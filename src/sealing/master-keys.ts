@@ -1,4 +1,4 @@
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { newKey, openBox, placeBytes, sealBox } from "./box.ts";
 import type { Kept, KeyShelf, MasterKey, RingItem, Wrapped } from "./key-shelf.ts";

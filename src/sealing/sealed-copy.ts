@@ -1,7 +1,7 @@
-import { beginningOf, MOST_RECORDS, placeOfTail } from "../checkpoint/log/append-rules.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail } from "../checkpoint/log/driver-rules.ts";
 import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { openHeader } from "../checkpoint/record/record.ts";
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import type { LogSealer } from "./log-sealer.ts";
 import { STAGING_PREFIX } from "./staging.ts";

@@ -1,4 +1,4 @@
-import { isSamePlace, placeOfTail, recordsIn } from "../checkpoint/log/append-rules.ts";
+import { isSamePlace, placeOfTail, recordsIn } from "../checkpoint/log/driver-rules.ts";
 import { isReadable } from "../checkpoint/log/listed-threads.ts";
 import { LogLayer } from "../checkpoint/log/log-layer.ts";
 import type {

@@ -1,6 +1,5 @@
 import type { LogEntry, LogRecord } from "../checkpoint/log/thread-log.ts";
-import { SUM_LENGTH } from "../checkpoint/record/checksum.ts";
-import { openHeader, withChecksum } from "../checkpoint/record/record.ts";
+import { openHeader, SUM_LENGTH, withChecksum } from "../checkpoint/record/record.ts";
 import { SEALED_HEADER } from "../driver/unopened.ts";
 import type { StateError } from "../errors.ts";
 import { combinedKey, HEAD_BYTES, keyOfBox, type NamedKey, newRandomness, openBox, sealBox, sealInto } from "./box.ts";

@@ -1,4 +1,4 @@
-import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../checkpoint/log/append-rules.ts";
+import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest, KnownPlace, LogEntry } from "../checkpoint/log/thread-log.ts";
 import { openHeader } from "../checkpoint/record/record.ts";
 import { Recent } from "../internal/recent.ts";

@@ -1,4 +1,4 @@
-import { assertAppend, placeOfTail, recordsIn } from "../checkpoint/log/append-rules.ts";
+import { assertAppend, placeOfTail, recordsIn } from "../checkpoint/log/driver-rules.ts";
 import type { AppendRequest, KnownPlace, LogChain } from "../checkpoint/log/thread-log.ts";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/record/metadata.ts";
 import { assertCheckpointId, assertThreadId, assertWriteId } from "../driver/ids.ts";

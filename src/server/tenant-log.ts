@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { catchUpIndex } from "../checkpoint/find/searching.ts";
-import { recordsIn } from "../checkpoint/log/append-rules.ts";
+import { recordsIn } from "../checkpoint/log/driver-rules.ts";
 import { PrefixLog } from "../checkpoint/log/prefix-log.ts";
 import type {
   AppendOutcome,

@@ -1,4 +1,4 @@
-import { placeOfTail } from "../checkpoint/log/append-rules.ts";
+import { placeOfTail } from "../checkpoint/log/driver-rules.ts";
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/time.ts";
 import { entityTag } from "../wire/names.ts";

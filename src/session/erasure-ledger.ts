@@ -1,4 +1,4 @@
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import {

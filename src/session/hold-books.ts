@@ -1,8 +1,7 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
-import { everyHold, putHold } from "../checkpoint/people/holds.ts";
-import { markHeldThreads } from "../checkpoint/people/marking-holds.ts";
-import { newId } from "../driver/new-id.ts";
+import { everyHold, markHeldThreads, putHold } from "../checkpoint/people/holds.ts";
+import { newId } from "../driver/ids.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { reasonOf, StateError } from "../errors.ts";
 import { HOLDS, type LegalHold, laterOf } from "../state/people/legal-hold.ts";

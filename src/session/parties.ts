@@ -1,13 +1,18 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../checkpoint/context.ts";
-import { subjectIndexOf } from "../checkpoint/log/subject-index.ts";
 import { eraseInThread, findInThreads, holdOffWriters } from "../checkpoint/people/erasing.ts";
-import { ERASURE_MARK, NEW_THREADS_HELD_OFF, newThreadsHeldOff } from "../checkpoint/people/erasure-mark.ts";
-import { type HoldingOff, withHoldingOff } from "../checkpoint/people/holding-off.ts";
+import {
+  ERASURE_MARK,
+  type HoldingOff,
+  NEW_THREADS_HELD_OFF,
+  newThreadsHeldOff,
+  withHoldingOff,
+} from "../checkpoint/people/erasure-mark.ts";
 import type { Forgets } from "../checkpoint/people/people-in-thread.ts";
+import { subjectIndexOf } from "../checkpoint/people/subject-index.ts";
 import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { NOT_SCRUBBED } from "../driver/driver.ts";
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";

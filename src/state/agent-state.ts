@@ -1,6 +1,5 @@
 import { StateError } from "../errors.ts";
 import { callAt } from "./call-facts.ts";
-import { conversationOf, fieldsWith, grownBy } from "./conversation.ts";
 import {
   EMPTY_FIELDS,
   faultInFields,
@@ -15,17 +14,25 @@ import {
   type ThreadTotals,
   type ToolExecution,
 } from "./fields.ts";
+import { conversationOf, fieldsWith, grownBy, longer, madeFrom } from "./growing-list.ts";
 import { Descendant } from "./lineage.ts";
 import type { Message } from "./message.ts";
 import { decodeValue, encodeOwnedValue, type JsonValue } from "./values/codec.ts";
-import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./values/doorway.ts";
-import { longer, madeFrom } from "./values/list-lines.ts";
-import { makeNote, noteOn } from "./values/mark.ts";
+import {
+  FIELD_DEPTH,
+  ITEM_DEPTH,
+  immutablePart,
+  isOwned,
+  isPlainObject,
+  makeNote,
+  noteOn,
+  own,
+} from "./values/doorway.ts";
 
 /** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */
 export const FORMAT_VERSION = 1;
 
-/** The fields of a state, of which `messages` may not be read yet: see `conversation.ts`. */
+/** The fields of a state, of which `messages` may not be read yet: see `growing-list.ts`. */
 export let heldFieldsOf: (state: AgentState) => StateFields;
 
 /** The note on fields that form a state: making another state of them needs no second look. */

@@ -1,5 +1,5 @@
 import type { ToolExecution } from "./fields.ts";
-import { ListFact } from "./values/list-lines.ts";
+import { ListFact } from "./growing-list.ts";
 
 /**
  * What a ledger tells of its calls without being read from its beginning: it is

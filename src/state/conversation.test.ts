@@ -8,8 +8,8 @@ import { seed } from "../../test/property-seed.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { AgentState, heldFieldsOf } from "./agent-state.ts";
-import { conversationOf, GrownList, MOST_ADDED } from "./conversation.ts";
 import { deltaBetween } from "./delta.ts";
+import { conversationOf, GrownList, MOST_ADDED } from "./growing-list.ts";
 import { assistantMessage, type Message, userMessage } from "./message.ts";
 import { standingOf } from "./tool-calls.ts";
 

@@ -1,7 +1,13 @@
-import { type ConversationList, conversationOf, fieldsWith, GrownList, grownBy } from "./conversation.ts";
 import type { StateFields } from "./fields.ts";
+import {
+  type ConversationList,
+  conversationOf,
+  fieldsWith,
+  GrownList,
+  grownBy,
+  knownInCommon,
+} from "./growing-list.ts";
 import { defineOwn, own } from "./values/doorway.ts";
-import { knownInCommon } from "./values/list-lines.ts";
 
 /**
  * What changed between two states, found by identity: because state is immutable,

@@ -1,8 +1,7 @@
 import { StateError } from "../errors.ts";
-import { conversationOf, GrownList } from "./conversation.ts";
+import { conversationOf, GrownList, ListFact } from "./growing-list.ts";
 import type { Message } from "./message.ts";
 import { isPlainObject } from "./values/doorway.ts";
-import { ListFact } from "./values/list-lines.ts";
 
 /** One tool call. Its result is the tool message with the same call id, which is stored once. */
 export interface ToolExecution {

@@ -1,9 +1,8 @@
 import { type AgentState, heldFieldsOf } from "./agent-state.ts";
 import { callAt, countInDoubt, hasEndedTurn } from "./call-facts.ts";
-import { conversationOf } from "./conversation.ts";
 import type { StateFields, ToolExecution } from "./fields.ts";
+import { conversationOf, type ListEnd } from "./growing-list.ts";
 import { type Message, type ToolCall, toolMessage } from "./message.ts";
-import type { ListEnd } from "./values/list-lines.ts";
 
 /** A call of the latest model message that has no outcome, and its entry in the ledger. */
 export interface OpenCall {

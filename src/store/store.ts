@@ -1,6 +1,6 @@
 /** Long because it is the whole surface of what users hold: a short method for each feature, most of which live in files of their own. */
 
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";

@@ -1,4 +1,4 @@
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/time.ts";
 import type { StoreItem, UpdateFunction, UpdateOptions } from "./items.ts";

@@ -1,5 +1,4 @@
-import { assertWriteId } from "../driver/ids.ts";
-import { newId } from "../driver/new-id.ts";
+import { assertWriteId, newId } from "../driver/ids.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import { encodeId } from "./namespaces.ts";
 import type { ItemId, PutChange } from "./store-driver.ts";

@@ -1,4 +1,4 @@
-import { newId } from "../driver/new-id.ts";
+import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 
 /** What somebody was shown and may now confirm. */

@@ -1,6 +1,6 @@
 /** JSON Schema of every message, for the description. Both ends validate with the readers in messages.ts. */
 
-import { LONGEST_TTL_MS, MOST_NAMES, MOST_RECORDS } from "../checkpoint/log/append-rules.ts";
+import { LONGEST_TTL_MS, MOST_NAMES, MOST_RECORDS } from "../checkpoint/log/driver-rules.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";
 import { ITEM_SCHEMAS, type ItemSchemaName } from "./item-schemas.ts";
 import { MAX_WORDS } from "./protocol.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { tool } from "../../src/agent/tool-call/tool.ts";
-import { placeOfTail } from "../../src/checkpoint/log/append-rules.ts";
+import { placeOfTail } from "../../src/checkpoint/log/driver-rules.ts";
 import { markRecord, openHeader } from "../../src/checkpoint/record/record.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { beginningOf } from "../../src/checkpoint/log/append-rules.ts";
+import { beginningOf } from "../../src/checkpoint/log/driver-rules.ts";
 import type { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";

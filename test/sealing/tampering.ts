@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
-import { beginningOf } from "../../src/checkpoint/log/append-rules.ts";
+import { beginningOf } from "../../src/checkpoint/log/driver-rules.ts";
 import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import { StateError } from "../../src/errors.ts";

@@ -3,7 +3,10 @@ import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
 import { Store } from "../../src/store/store.ts";
 
 const random = vi.hoisted(() => ({ next: 0 }));
-vi.mock("../../src/driver/new-id.ts", () => ({ newId: () => `id-${random.next++}` }));
+vi.mock("../../src/driver/ids.ts", async (original) => ({
+  ...(await original<object>()),
+  newId: () => `id-${random.next++}`,
+}));
 
 const NS = ["accounts"];
 

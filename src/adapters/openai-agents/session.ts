@@ -1,6 +1,6 @@
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { guardedCheckpointer } from "../../checkpoint/guarded-checkpointer.ts";
-import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
+import { mayBeThereAlready } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { AgentState } from "../../state/agent-state.ts";

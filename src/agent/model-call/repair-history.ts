@@ -1,3 +1,4 @@
+import { knownInCommon } from "../../state/growing-list.ts";
 import {
   type AssistantMessage,
   type ContentPart,
@@ -11,7 +12,6 @@ import {
   userMessage,
 } from "../../state/message.ts";
 import { isPlainObject } from "../../state/values/doorway.ts";
-import { knownInCommon } from "../../state/values/list-lines.ts";
 
 /**
  * What a provider receives. Whatever a crash, an edit or an import left behind,

@@ -1,5 +1,5 @@
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { callAt } from "../../state/call-facts.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
-import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
+import { mayBeThereAlready } from "../../checkpoint/thread/thread.ts";
 import { reasonOf, StateError } from "../../errors.ts";
 import { given } from "../../internal/option-table.ts";
 import { AgentState } from "../../state/agent-state.ts";

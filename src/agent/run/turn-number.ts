@@ -1,6 +1,6 @@
 import type { StateFields } from "../../state/fields.ts";
+import { ListFact } from "../../state/growing-list.ts";
 import { type Message, type UserMessage, userMessage } from "../../state/message.ts";
-import { ListFact } from "../../state/values/list-lines.ts";
 
 interface Turns {
   readonly count: number;

@@ -1,7 +1,7 @@
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import type { LeaseOptions } from "../../checkpoint/lease/lease.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
-import { mayBeThereAlready } from "../../checkpoint/thread/written.ts";
+import { mayBeThereAlready } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
 import { described } from "../../internal/known-options.ts";
 import { AgentState } from "../../state/agent-state.ts";

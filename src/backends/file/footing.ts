@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { isExpected, placeOfTail, replacedNothing } from "../../checkpoint/log/append-rules.ts";
+import { isExpected, placeOfTail, replacedNothing } from "../../checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, KnownPlace, LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";

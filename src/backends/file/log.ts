@@ -1,5 +1,4 @@
-import { assertAppend } from "../../checkpoint/log/append-rules.ts";
-import { firstUnknown } from "../../checkpoint/log/record-range.ts";
+import { assertAppend, firstUnknown } from "../../checkpoint/log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,

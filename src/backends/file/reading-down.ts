@@ -1,4 +1,4 @@
-import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/log/record-range.ts";
+import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/log/driver-rules.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import type { Range } from "./layout.ts";

@@ -1,6 +1,6 @@
 import { readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { namesOf } from "../../checkpoint/log/append-rules.ts";
+import { namesOf } from "../../checkpoint/log/driver-rules.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";

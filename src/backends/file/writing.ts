@@ -1,4 +1,4 @@
-import { isSamePlace, placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import { isSamePlace, placeOfTail } from "../../checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../../checkpoint/log/thread-log.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";

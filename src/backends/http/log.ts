@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { assertAppend } from "../../checkpoint/log/append-rules.ts";
+import { assertAppend } from "../../checkpoint/log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,

@@ -1,5 +1,12 @@
-import { assertAppend, carries, isExpected, recordsIn, replacedNothing } from "../../checkpoint/log/append-rules.ts";
-import { firstUnknown, newestWithin } from "../../checkpoint/log/record-range.ts";
+import {
+  assertAppend,
+  carries,
+  firstUnknown,
+  isExpected,
+  newestWithin,
+  recordsIn,
+  replacedNothing,
+} from "../../checkpoint/log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,

@@ -1,4 +1,4 @@
-import { isExpected, recordsIn } from "../../checkpoint/log/append-rules.ts";
+import { isExpected, recordsIn } from "../../checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { namesOf } from "../../checkpoint/log/append-rules.ts";
+import { namesOf } from "../../checkpoint/log/driver-rules.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type ThreadName, threadName } from "./layout.ts";

@@ -1,4 +1,4 @@
-import { carries } from "../../checkpoint/log/append-rules.ts";
+import { carries } from "../../checkpoint/log/driver-rules.ts";
 import type { LogEntry } from "../../checkpoint/log/thread-log.ts";
 import { entryOf } from "./documents.ts";
 import { type Located, OVERTAKEN, ThreadReader } from "./reading.ts";

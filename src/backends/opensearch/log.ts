@@ -1,6 +1,5 @@
 import { assertNoPlace } from "../../checkpoint/find/search-place.ts";
-import { assertAppend } from "../../checkpoint/log/append-rules.ts";
-import { firstUnknown } from "../../checkpoint/log/record-range.ts";
+import { assertAppend, firstUnknown } from "../../checkpoint/log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,

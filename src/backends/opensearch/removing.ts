@@ -1,4 +1,4 @@
-import { isExpected } from "../../checkpoint/log/append-rules.ts";
+import { isExpected } from "../../checkpoint/log/driver-rules.ts";
 import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
 import { toLeftovers } from "./documents.ts";
 import { finishRemoval } from "./finishing.ts";

@@ -1,4 +1,4 @@
-import { recordsIn } from "../../checkpoint/log/append-rules.ts";
+import { recordsIn } from "../../checkpoint/log/driver-rules.ts";
 import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { type AppendShape, appendBlock } from "./append-block.ts";
 import { type Binds, number, OUT_NUMBER, text } from "./binds.ts";

@@ -1,4 +1,4 @@
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { countWords } from "../../store/bm25.ts";
 import { encodeNamespace } from "../../store/namespaces.ts";
 import {

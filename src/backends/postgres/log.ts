@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { assertAppend } from "../../checkpoint/log/append-rules.ts";
-import { MOST_BYTES_READ } from "../../checkpoint/log/record-range.ts";
+import { assertAppend, MOST_BYTES_READ } from "../../checkpoint/log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,

@@ -1,6 +1,6 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { LONGEST_TTL_MS } from "../../checkpoint/log/append-rules.ts";
+import { LONGEST_TTL_MS } from "../../checkpoint/log/driver-rules.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";

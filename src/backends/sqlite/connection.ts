@@ -2,11 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { sleep } from "../../internal/time.ts";
-import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
+import { isBusy, isDeclined, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
 import { scrubFile } from "./scrubbing.ts";
-import { rollback, WriteGroups } from "./write-groups.ts";
 
 /** What a facet does before its first transaction. */
 export interface Prepared<Statements> {
@@ -187,5 +186,192 @@ function inTransaction<T>(handle: SqliteHandle, work: () => T): T {
   } catch (error) {
     rollback(handle);
     throw handle.disturbance() ?? error;
+  }
+}
+
+/** One write that waits for its turn. */
+interface Waiting<Statements> {
+  readonly work: (statements: Statements) => unknown;
+  /** The same in one statement, which needs neither a transaction nor a savepoint. `undefined` if it did nothing. */
+  readonly atOnce: ((statements: Statements) => unknown) | undefined;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** Until when it waits for another connection's lock. */
+  readonly deadline: number;
+  /** Its group was undone as a whole, perhaps because of this one: it gets a transaction of its own. */
+  isAlone: boolean;
+}
+
+/** What the transactions are made with. */
+interface Opened<Statements> {
+  readonly handle: SqliteHandle;
+  readonly statements: Statements;
+  readonly assertCurrent: () => void;
+}
+
+/** A group ends after this long, so that it holds neither the lock nor the process for longer; the others are the next one. */
+const LONGEST_GROUP_MS = 5;
+
+/**
+ * Writes that wait at the same time share one transaction, and so one sync of
+ * the disk. Each has a savepoint of its own and is answered for itself, after the
+ * commit: one that fails is undone alone. Where SQLite undoes the whole
+ * transaction because of one of them (no space, no memory), each is made again in
+ * a transaction of its own.
+ */
+export class WriteGroups<Statements> {
+  #waiting: Waiting<Statements>[] = [];
+  #isLastShared = false;
+
+  /** How many wait. */
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  /** Those who waited together come back together: the next group is worth a turn of the event loop, a lone writer's is not. */
+  get isSharing(): boolean {
+    return this.#isLastShared;
+  }
+
+  add<T>(
+    work: (statements: Statements) => T,
+    deadline: number,
+    atOnce?: (statements: Statements) => NonNullable<T> | undefined,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const answered = resolve as (result: unknown) => void;
+      this.#waiting.push({ work, atOnce, resolve: answered, reject, deadline, isAlone: false });
+    });
+  }
+
+  /** Makes one transaction of those who wait. Throws where another connection has the lock (they wait on then), or where the file is gone. */
+  commit(opened: Opened<Statements>): void {
+    const { handle, statements, assertCurrent } = opened;
+    handle.place?.assertKept();
+    if (this.#isDoneAtOnce(opened)) return;
+    const { transaction } = handle;
+    transaction.begin.run();
+    const taken: Waiting<Statements>[] = [];
+    const answers: (() => void)[] = [];
+    let commits = false;
+    try {
+      assertCurrent();
+      const end = performance.now() + LONGEST_GROUP_MS;
+      do {
+        const [next] = this.#waiting;
+        if (next === undefined || (next.isAlone && taken.length > 0)) break;
+        this.#waiting.shift();
+        taken.push(next);
+        answers.push(this.#isOnly(next, taken) ? alone(next, statements) : inSavepoint(next, handle, statements));
+        if (next.isAlone) break;
+      } while (performance.now() < end);
+      commits = true;
+      transaction.commit.run();
+    } catch (error) {
+      rollback(handle);
+      // Before anything was taken, it concerns everybody who waits.
+      if (taken.length === 0) throw error;
+      this.#undone(taken, error, commits);
+      return;
+    }
+    this.#isLastShared = taken.length > 1;
+    for (const answer of answers) answer();
+  }
+
+  /** Gives up on those who have waited long enough for another connection. */
+  giveUp(error: unknown, now: number): void {
+    const late = this.#waiting.filter(({ deadline }) => deadline < now);
+    this.#waiting = this.#waiting.filter(({ deadline }) => deadline >= now);
+    for (const { reject } of late) reject(writingFailure(error));
+  }
+
+  /** For whoever waits, nothing can be begun. */
+  fail(error: unknown): void {
+    const failed = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of failed) reject(writingFailure(error));
+  }
+
+  /**
+   * A lone writer's statement commits itself. Not on a connection that was handed
+   * in: its owner may be in a transaction, which nothing here would notice.
+   */
+  #isDoneAtOnce({ handle, statements, assertCurrent }: Opened<Statements>): boolean {
+    const [only] = this.#waiting;
+    if (only?.atOnce === undefined || this.#waiting.length > 1 || !handle.isOurs) return false;
+    try {
+      assertCurrent();
+      const result = only.atOnce(statements);
+      if (result === undefined) return false;
+      only.resolve(result);
+    } catch (error) {
+      if (isBusy(error)) throw error;
+      only.reject(writingFailure(error));
+    }
+    this.#waiting.shift();
+    this.#isLastShared = false;
+    return true;
+  }
+
+  /** One that has the transaction to itself needs no savepoint: what fails there undoes nothing else. */
+  #isOnly({ isAlone }: Waiting<Statements>, taken: readonly unknown[]): boolean {
+    return isAlone || (taken.length === 1 && this.#waiting.length === 0);
+  }
+
+  /** The transaction is undone. Whether a commit that failed was made all the same, only some errors tell. */
+  #undone(taken: readonly Waiting<Statements>[], error: unknown, commits: boolean): void {
+    if (isBusy(error)) {
+      this.#waiting.unshift(...taken);
+      throw error;
+    }
+    if (taken.length > 1 && (!commits || isDeclined(error))) {
+      for (const one of taken) one.isAlone = true;
+      this.#waiting.unshift(...taken);
+    } else for (const { reject } of taken) reject(writingFailure(error));
+  }
+}
+
+/** Returns how it is answered once the transaction is committed. */
+function alone<Statements>({ work, atOnce, resolve }: Waiting<Statements>, statements: Statements): () => void {
+  const result = atOnce?.(statements) ?? work(statements);
+  return () => resolve(result);
+}
+
+/** As `alone`, and what fails is taken back without the others. (A statement that fails has done nothing: then each goes alone.) */
+function inSavepoint<Statements>(
+  { work, atOnce, resolve, reject }: Waiting<Statements>,
+  { transaction }: SqliteHandle,
+  statements: Statements,
+): () => void {
+  const done = atOnce?.(statements);
+  if (done !== undefined) return () => resolve(done);
+  transaction.savepoint.run();
+  try {
+    const result = work(statements);
+    transaction.release.run();
+    return () => resolve(result);
+  } catch (error) {
+    if (isBusy(error) || !undoneAlone(transaction)) throw error;
+    return () => reject(writingFailure(error));
+  }
+}
+
+/** False where SQLite has undone the whole transaction itself, and the savepoint with it. */
+function undoneAlone({ rollbackTo, release }: SqliteHandle["transaction"]): boolean {
+  try {
+    rollbackTo.run();
+    release.run();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** After some errors SQLite has already rolled back; then there is nothing left to do. */
+export function rollback({ transaction }: SqliteHandle): void {
+  try {
+    transaction.rollback.run();
+  } catch {
+    // The original error matters, not this one.
   }
 }

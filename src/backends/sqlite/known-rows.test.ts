@@ -5,11 +5,11 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { grow, markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase } from "./connect.ts";
+import { WriteGroups } from "./connection.ts";
 import { openHandle, type SqliteHandle } from "./handle.ts";
 import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
-import { WriteGroups } from "./write-groups.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-known-rows-"));
 afterAll(() => rm(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import { assertTablePrefix } from "./options.ts";
 /**
  * <prefix>threads   one row per thread: the only row that writers compete for. It lies in the order of ids, without a
  *                   second tree of them: a page of threads is neighbours, and a thread is found by one lookup
- *   thread_id  TEXT PRIMARY KEY     absence.ts: what is not found because of damage is not "no thread"
+ *   thread_id  TEXT PRIMARY KEY     assertAbsent: what is not found because of damage is not "no thread"
  *   thread_no  INTEGER              UNIQUE by an index, which leads from a record to the id of its thread
  *   generation TEXT
  *   tail, tail_write_id             position and write id of the newest record: together they name it
@@ -12,7 +12,7 @@ import { assertTablePrefix } from "./options.ts";
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that
  *   stale      INTEGER              1 if that is less than the tail. A column, because the index of stale threads is
  *                                   only written when it changes: an expression would write it with every save
- *   sum        INTEGER              proves the row: integrity.ts
+ *   sum        INTEGER              proves the row: rows.ts
  *
  * <prefix>records   one row per record, clustered by thread and position
  *   id         INTEGER PRIMARY KEY  = thread_no * 2^26 + seq: one range is one thread, without a second index

@@ -1,7 +1,6 @@
 /** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
 
-import { isSamePlace } from "../../checkpoint/log/append-rules.ts";
-import { firstUnknown } from "../../checkpoint/log/record-range.ts";
+import { firstUnknown, isSamePlace } from "../../checkpoint/log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,
@@ -16,16 +15,14 @@ import {
   type SearchRange,
   type ThreadLog,
 } from "../../checkpoint/log/thread-log.ts";
-import { assertAbsent } from "./absence.ts";
-import { Appending } from "./appending.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
-import { damagedIndex } from "./integrity.ts";
 import { rowId, startOf, tableNames } from "./layout.ts";
 import { memberOf, moveMembers, UNINDEXED } from "./metadata.ts";
 import {
+  assertAbsent,
   type FoundMember,
   findThread,
   hasName,
@@ -43,11 +40,11 @@ import {
   successorOf,
   type ThreadHeadRow,
 } from "./read-rows.ts";
-import { type EntryRow, isProvenThread, placeInRow, type ThreadRow, toEntry } from "./rows.ts";
+import { damagedIndex, type EntryRow, isProvenThread, placeInRow, type ThreadRow, toEntry } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
-import { createThread, dropThread } from "./write-rows.ts";
+import { Appending, createThread, dropThread } from "./write-rows.ts";
 
 export interface SqliteLogOptions {
   readonly connection: SqliteConnection;

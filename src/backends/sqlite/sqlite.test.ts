@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
-import { hintedSeq } from "../../driver/position-hint.ts";
+import { hintedSeq } from "../../driver/ids.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import type { SqliteDatabase } from "./connect.ts";

@@ -2,9 +2,17 @@ import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { newMessagesOf } from "../../checkpoint/record/chain.ts";
 import { wordsOf as wordsOfMessages } from "../../checkpoint/record/plan-record.ts";
 import { StateError } from "../../errors.ts";
-import { sumOfThread, sumOfWords } from "./integrity.ts";
 import { rowId } from "./layout.ts";
-import { isProvenThread, type RecordRow, seqOf, staleness, type ThreadRow, toRecord } from "./rows.ts";
+import {
+  isProvenThread,
+  type RecordRow,
+  seqOf,
+  staleness,
+  sumOfThread,
+  sumOfWords,
+  type ThreadRow,
+  toRecord,
+} from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
 /** The steps of a transaction that concern the word index. They neither begin nor end one. */

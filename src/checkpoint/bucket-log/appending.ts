@@ -1,5 +1,5 @@
 import { inParallel } from "../../internal/concurrency.ts";
-import { isExpected } from "../log/append-rules.ts";
+import { isExpected } from "../log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../log/thread-log.ts";
 import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";

@@ -2,7 +2,7 @@ import type { ScrubReport } from "../../driver/driver.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { assertAppend } from "../log/append-rules.ts";
+import { assertAppend } from "../log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,

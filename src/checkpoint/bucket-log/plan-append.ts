@@ -1,5 +1,5 @@
 import { inParallel } from "../../internal/concurrency.ts";
-import { recordsIn, replacedNothing } from "../log/append-rules.ts";
+import { recordsIn, replacedNothing } from "../log/driver-rules.ts";
 import type { AppendRequest, LogRecord } from "../log/thread-log.ts";
 import { bodyName, INLINE_BODY_BYTES, namedAfter, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { type Merge, neighboursToMerge, newestToMerge } from "./merging.ts";

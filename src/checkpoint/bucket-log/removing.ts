@@ -1,6 +1,6 @@
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
-import { isExpected } from "../log/append-rules.ts";
+import { isExpected } from "../log/driver-rules.ts";
 import type { KnownPlace } from "../log/thread-log.ts";
 import { sweepFolder } from "./finishing.ts";
 import { threadName } from "./layout.ts";

@@ -1,6 +1,5 @@
 import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
-import { carries } from "../log/append-rules.ts";
-import { firstUnknown, MOST_BYTES_READ } from "../log/record-range.ts";
+import { carries, firstUnknown, MOST_BYTES_READ } from "../log/driver-rules.ts";
 import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../log/thread-log.ts";
 import { MOST_PAGES } from "./merging.ts";
 import { bodyBytes, type StoredRecord } from "./stored-object.ts";

@@ -1,5 +1,5 @@
 import { inParallel } from "../../internal/concurrency.ts";
-import { isExpected } from "../log/append-rules.ts";
+import { isExpected } from "../log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../log/thread-log.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { discardOutdated, finish, finishNow, isFinished } from "./finishing.ts";

@@ -1,4 +1,4 @@
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { finishNow } from "./finishing.ts";

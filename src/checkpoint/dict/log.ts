@@ -1,6 +1,5 @@
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { assertAppend } from "../log/append-rules.ts";
-import { firstUnknown } from "../log/record-range.ts";
+import { assertAppend, firstUnknown } from "../log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,

@@ -1,5 +1,5 @@
-import { newId } from "../../driver/new-id.ts";
-import { replacedNothing } from "../log/append-rules.ts";
+import { newId } from "../../driver/ids.ts";
+import { replacedNothing } from "../log/driver-rules.ts";
 import type { AppendRequest, LogRecord } from "../log/thread-log.ts";
 import type { Documents } from "./documents.ts";
 import { bodyKey, lastOfPage, type Placing, pageKey, pageOf } from "./layout.ts";

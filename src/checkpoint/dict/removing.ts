@@ -1,4 +1,4 @@
-import { isExpected } from "../log/append-rules.ts";
+import { isExpected } from "../log/driver-rules.ts";
 import type { KnownPlace } from "../log/thread-log.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { discardOutdated, finish, finishNow } from "./finishing.ts";

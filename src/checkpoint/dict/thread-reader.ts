@@ -1,6 +1,5 @@
 import { inParallel } from "../../internal/concurrency.ts";
-import { carries } from "../log/append-rules.ts";
-import { MOST_BYTES_READ, newestWithin } from "../log/record-range.ts";
+import { carries, MOST_BYTES_READ, newestWithin } from "../log/driver-rules.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { type Documents, MissingPart } from "./documents.ts";
 import { bodyKey, pageKey, pageOf } from "./layout.ts";

@@ -1,4 +1,5 @@
-import { openCursor, sealCursor } from "../../driver/cursor.ts";
+import { openCursor, sealCursor } from "../../driver/page.ts";
+import { SEALED_HEADER } from "../../driver/unopened.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
 import { globMatcher, globPrefix } from "../../internal/glob.ts";
@@ -11,7 +12,6 @@ import { isReadable, readableThreads } from "../log/listed-threads.ts";
 import type { ListedThread, LogPage, ThreadEntry, ThreadLog } from "../log/thread-log.ts";
 import { hasMember } from "../record/metadata.ts";
 import { openHeader } from "../record/record.ts";
-import { noteSealedThreads } from "../thread/sealed-threads.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
 
 const MAX_LIMIT = 10_000;
@@ -225,4 +225,32 @@ export async function* everyThread(
     }
     cursor = found.cursor;
   } while (cursor !== undefined);
+}
+
+const LOOKED_AT = 3;
+
+/** Whoever met none once does not look again: that would cost every search that finds nothing. */
+const metNone = new WeakSet<CheckpointContext>();
+
+/**
+ * Threads that were sealed have no words in an index and no metadata, so to a program
+ * without keys they look as if they were not there. An answer without threads says so then.
+ */
+export async function noteSealedThreads(
+  context: CheckpointContext,
+  operation: string,
+  prefix: string,
+  warnings: Warnings,
+): Promise<void> {
+  const { capabilities } = context.log;
+  if (!capabilities.listThreads || (capabilities.sealing ?? "none") !== "none" || metNone.has(context)) return;
+  const query = { prefix, limit: LOOKED_AT };
+  // What was asked for was answered: a look beside it that fails takes nothing away.
+  const nothing: LogPage<ListedThread> = { items: [], cursor: undefined };
+  const { items } = await context.call({ operation }, (log) => log.listThreads(query)).catch(() => nothing);
+  const sealed = items.filter(isReadable).filter(({ head }) => head.header.startsWith(SEALED_HEADER));
+  if (sealed.length === 0 && items.length > 0 && prefix === "") metNone.add(context);
+  for (const { threadId, head } of sealed) {
+    await warnings.skipping(threadId, () => openHeader(head));
+  }
 }

@@ -1,10 +1,12 @@
 import { type Page, page } from "../../driver/page.ts";
 import type { Warnings } from "../../driver/warnings.ts";
-import type { CheckpointSummary, ThreadSummary } from "../base-checkpointer.ts";
+import type { CheckpointSummary, ThreadStats, ThreadSummary } from "../base-checkpointer.ts";
+import type { CheckpointContext } from "../context.ts";
 import { isReadable, isUnreadableThread } from "../log/listed-threads.ts";
 import type { ListedThread, LogEntry, LogPage, ThreadEntry } from "../log/thread-log.ts";
 import { decodeMetadata } from "../record/metadata.ts";
 import { openHeader, type RecordHeader } from "../record/record.ts";
+import { Thread } from "../thread/thread.ts";
 
 /** A page of threads, and the troubles of those that it shows in part. */
 export interface FoundThreads extends LogPage<ListedThread> {
@@ -69,3 +71,36 @@ const namesOfUnreadable = (items: readonly ListedThread[]): readonly string[] =>
 
 export const metadataOf = (entry: LogEntry): Readonly<Record<string, unknown>> =>
   entry.metadata === undefined ? {} : decodeMetadata(entry.metadata, `the metadata of record ${entry.seq}`);
+
+/** The size of a thread, from its headers alone. */
+export async function threadStats(context: CheckpointContext, threadId: string): Promise<ThreadStats | undefined> {
+  let [checkpoints, bytes] = [0, 0];
+  let newest: LogEntry | undefined;
+  let oldest: LogEntry | undefined;
+  for await (const entry of new Thread(context, threadId, "stats").entries()) {
+    if (oldest !== undefined) bytes += bytesBetween(entry, oldest);
+    newest ??= entry;
+    oldest = entry;
+    checkpoints++;
+  }
+  if (newest === undefined || oldest === undefined) return undefined;
+  bytes += bytesBetween(undefined, oldest);
+  const header = openHeader(newest);
+  return {
+    checkpoints,
+    bytes,
+    messages: header.messageCount,
+    loadBytes: header.chain.bytes,
+    loadRecords: header.chain.records,
+    firstAt: new Date(openHeader(oldest).createdAt),
+    lastAt: new Date(header.createdAt),
+  };
+}
+
+/** What a checkpoint added to the one before it: its own record and the steps it builds on. */
+function bytesBetween(older: LogEntry | undefined, entry: LogEntry): number {
+  const { kind, buildsOn, bodyBytes, chain } = openHeader(entry);
+  if (kind === "base" || buildsOn === older?.seq) return bodyBytes;
+  const shared = older !== undefined && entry.base <= older.seq ? openHeader(older).chain.bytes : 0;
+  return Math.max(bodyBytes, chain.bytes - shared);
+}

@@ -3,7 +3,7 @@ import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
 import type { CheckpointSummary } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
-import { isSamePlace, placeOfTail } from "../log/append-rules.ts";
+import { isSamePlace, placeOfTail } from "../log/driver-rules.ts";
 import type { KnownPlace, LogEntry } from "../log/thread-log.ts";
 import { Thread } from "../thread/thread.ts";
 import { summarise } from "./summary.ts";

@@ -2,7 +2,7 @@ import { StateError } from "../../errors.ts";
 import type { Message } from "../../state/message.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { LogChain, LogEntry, LogRecord } from "../log/thread-log.ts";
-import { type HoldingOff, withHoldingOff } from "../people/holding-off.ts";
+import { type HoldingOff, withHoldingOff } from "../people/erasure-mark.ts";
 import { assertNotHeld } from "../people/holds.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "../record/chain.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "../record/plan-record.ts";

@@ -1,6 +1,6 @@
 import { StateError } from "../../errors.ts";
 import type { CheckpointContext } from "../context.ts";
-import { ERASING, isHeldOff } from "../people/holding-off.ts";
+import { ERASING, isHeldOff } from "../people/erasure-mark.ts";
 import type { LeaseState, ThreadFacts } from "../record/record.ts";
 import type { Tail } from "../thread/thread.ts";
 

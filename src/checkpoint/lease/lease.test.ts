@@ -7,7 +7,7 @@ import { MemoryLog } from "../../backends/memory/log.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { Checkpointer } from "../checkpointer.ts";
-import { placeOfTail } from "../log/append-rules.ts";
+import { placeOfTail } from "../log/driver-rules.ts";
 import { markRecord } from "../record/record.ts";
 
 const START = Date.UTC(2026, 0, 1);

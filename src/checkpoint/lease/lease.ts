@@ -1,9 +1,8 @@
-import { assertOwner } from "../../driver/ids.ts";
-import { newId } from "../../driver/new-id.ts";
+import { assertOwner, newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
 import type { CheckpointContext } from "../context.ts";
-import { LONGEST_TTL_MS } from "../log/append-rules.ts";
+import { LONGEST_TTL_MS } from "../log/driver-rules.ts";
 import type { LeaseState } from "../record/record.ts";
 import { type Plan, planMark, type Tail, Thread } from "../thread/thread.ts";
 import {

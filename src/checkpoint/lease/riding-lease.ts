@@ -1,10 +1,9 @@
-import { assertOwner } from "../../driver/ids.ts";
-import { newId } from "../../driver/new-id.ts";
+import { assertOwner, newId } from "../../driver/ids.ts";
 import type { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointContext } from "../context.ts";
-import { LONGEST_TTL_MS } from "../log/append-rules.ts";
-import { writtenFacts } from "../people/holding-off.ts";
+import { LONGEST_TTL_MS } from "../log/driver-rules.ts";
+import { writtenFacts } from "../people/erasure-mark.ts";
 import type { ThreadFacts } from "../record/record.ts";
 import { isStillHead, positionOf, rememberPosition } from "../thread/position.ts";
 import { planMark, type Tail, Thread, tailBehind } from "../thread/thread.ts";

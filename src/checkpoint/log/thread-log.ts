@@ -1,3 +1,7 @@
+import { BaseDriver, type Driver, unsupported } from "../../driver/driver.ts";
+import type { Durability } from "../../driver/durability.ts";
+import type { ErrorCode } from "../../errors.ts";
+
 /**
  * The contract between the class that users hold (`Checkpointer`) and a storage
  * system. A thread is an append-only log of records at positions 1, 2, 3 …; a
@@ -21,13 +25,6 @@
  * capabilities, and a driver that extends `BaseThreadLog` writes only what its
  * storage has.
  */
-
-import { BaseDriver, type Driver, unsupported } from "../../driver/driver.ts";
-import type { Durability } from "../../driver/durability.ts";
-import type { ErrorCode } from "../../errors.ts";
-import type { FoundRecords, SearchRange } from "./found-records.ts";
-
-export type { FoundRecords, SearchHit, SearchOrder, SearchRange } from "./found-records.ts";
 
 /** A record without its payload, as listings return it. */
 export interface LogEntry {
@@ -362,4 +359,35 @@ export abstract class BaseThreadLog extends BaseDriver implements Partial<Thread
   declined(_error: unknown): boolean {
     return false;
   }
+}
+
+/** What `ThreadLog.search` takes and answers. */
+
+export interface SearchHit {
+  readonly threadId: string;
+  readonly entry: LogEntry;
+  /** Higher is better; comparable only within one answer. */
+  readonly score: number;
+  /** Handed back as `after`, the search continues behind this hit. Left out by a driver that cannot continue. */
+  readonly place?: string;
+}
+
+/**
+ * "best": the highest score first. "newest": more records have the words than the driver ranks, so the newest come
+ * first: of one thread exactly, of several as the storage tells them apart (by when they were indexed, or by when
+ * their threads were made).
+ */
+export type SearchOrder = "best" | "newest";
+
+/** Fewer hits than were asked for are the last ones. */
+export interface FoundRecords {
+  readonly hits: readonly SearchHit[];
+  readonly order: SearchOrder;
+}
+
+export interface SearchRange {
+  readonly limit: number;
+  readonly prefix?: string;
+  /** The place of a hit of the same words and prefix. The order stays the one of that answer. */
+  readonly after?: string;
 }

@@ -6,14 +6,13 @@ import { encodeOwned } from "../../state/values/codec.ts";
 import type { CheckpointContext } from "../context.ts";
 import { everyThread } from "../find/finding.ts";
 import { type Edit, editThread } from "../history/editing.ts";
-import type { SubjectIndex } from "../log/subject-index.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { wordsOf } from "../record/plan-record.ts";
 import { openHeader, openRecord, withChecksum } from "../record/record.ts";
 import { isGraphs } from "../record/thread-facts.ts";
 import { Thread, tailOf } from "../thread/thread.ts";
-import type { HoldingOff } from "./holding-off.ts";
+import type { HoldingOff } from "./erasure-mark.ts";
 import { activeHolds } from "./holds.ts";
 import {
   type Forgets,
@@ -26,6 +25,7 @@ import {
   ruleFor,
   swept,
 } from "./people-in-thread.ts";
+import type { SubjectIndex } from "./subject-index.ts";
 
 /**
  * Finding and taking out what is about some people, in whole histories: every

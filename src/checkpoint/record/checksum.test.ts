@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { LogEntry } from "../log/thread-log.ts";
-import { checksumOf } from "./checksum.ts";
+import { checksumOf } from "./record.ts";
 
 type Entry = Omit<LogEntry, "header">;
 

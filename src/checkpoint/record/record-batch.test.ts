@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inBatches, parseBytes, parseInsides, parseTexts } from "./record-batch.ts";
+import { inBatches, parseBytes, parseInsides, parseTexts } from "./chain.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 

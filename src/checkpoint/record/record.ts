@@ -1,10 +1,12 @@
 import { whyUnopened } from "../../driver/unopened.ts";
 import { StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { assertKnownFormat, FORMAT_VERSION } from "../../state/agent-state.ts";
+import type { StateFields } from "../../state/fields.ts";
 import type { Standing } from "../../state/tool-calls.ts";
+import { encodeOwned } from "../../state/values/codec.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
-import { checksumOf, SUM_LENGTH } from "./checksum.ts";
-import { parseTexts } from "./record-batch.ts";
+import { parseTexts } from "./chain.ts";
 
 /**
  * A record's header: small JSON that a driver stores without looking at it.
@@ -134,6 +136,42 @@ export interface StoredHeader {
   readonly sum?: string;
 }
 
+/** 96 bits in base64url: against damage and mistakes, not against anyone who can compute it too. */
+export const SUM_LENGTH = 16;
+const SUM_BEGINS = ',"sum":"';
+const SUM_ENDS = '"}';
+const SEAL_LENGTH = SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length;
+
+/** Text and body are put together here, because one call for a hash costs far less than an object that collects. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+/** No character of UTF-16 becomes more bytes than this. */
+const BYTES_PER_UNIT = 3;
+
+/**
+ * The checksum of a record: of its body and of all that its entry says. Numbers and lengths, then the texts themselves,
+ * of which the header is the last: no two entries have the same. Of `header` it covers the text up to `end`. What is
+ * behind that is the seal, in ASCII: it is written, too, and overwritten by the body, because cutting it off would
+ * cost a text.
+ */
+export function checksumOf(entry: Omit<LogEntry, "header">, header: string, end: number, body: Uint8Array): string {
+  const { seq, base, head, writeId, checkpointId, metadata, names } = entry;
+  const others = names === undefined ? "" : JSON.stringify(names);
+  // An empty text is not the same as a missing one.
+  const lengths = `${writeId.length} ${checkpointId?.length ?? "-"} ${metadata?.length ?? "-"} ${others.length} ${end}`;
+  const texts = `${writeId}${checkpointId ?? ""}${metadata ?? ""}${others}${header}`;
+  const text = `${seq} ${base} ${head} ${lengths} ${texts}`;
+  const seal = header.length - end;
+  if (text.length * BYTES_PER_UNIT + body.length > scratch.length) {
+    const covered = text.slice(0, text.length - seal);
+    return nodeCrypto().createHash("sha256").update(covered).update(body).digest("base64url").slice(0, SUM_LENGTH);
+  }
+  const length = scratch.write(text) - seal;
+  scratch.set(body, length);
+  return nodeCrypto()
+    .hash("sha256", scratch.subarray(0, length + body.length), "base64url")
+    .slice(0, SUM_LENGTH);
+}
+
 /** A record whose header contains the checksum of everything else in it. */
 export function withChecksum(parts: RecordParts): LogRecord {
   const { seq, writeId, base, head, checkpointId, metadata, names, body, words } = parts;
@@ -170,10 +208,6 @@ function beginOfHeader(fields: RecordFields, { seq, body }: Pick<LogRecord, "seq
 /** As JSON has it: a caller's clock or schema may return anything. */
 const numberText = (value: number): string =>
   Number.isFinite(value) ? String(value) : (JSON.stringify(value) ?? "null");
-
-const SUM_BEGINS = ',"sum":"';
-const SUM_ENDS = '"}';
-const SEAL_LENGTH = SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length;
 
 /** What a record of this kind at this position builds on unless it says otherwise. */
 const usualStep = (kind: RecordHeader["kind"], seq: number): number => (kind === "delta" ? seq - 1 : 0);
@@ -300,3 +334,7 @@ const damagedHeader = (entry: LogEntry, cause?: unknown): StateError =>
     location: `record ${entry.seq}`,
     cause,
   });
+
+/** Of a whole state: it tells two writes of one name apart. */
+export const digestOf = (fields: StateFields): string =>
+  nodeCrypto().createHash("sha256").update(encodeOwned(fields, "state")).digest("base64url").slice(0, SUM_LENGTH);

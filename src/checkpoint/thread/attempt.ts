@@ -1,6 +1,4 @@
-import { assertWriteId } from "../../driver/ids.ts";
-import { newId } from "../../driver/new-id.ts";
-import { withHint } from "../../driver/position-hint.ts";
+import { assertWriteId, newId, withHint } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { SaveOptions } from "../base-checkpointer.ts";

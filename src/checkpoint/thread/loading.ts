@@ -4,12 +4,11 @@ import { AgentState, stateHolding } from "../../state/agent-state.ts";
 import { migrateFields } from "../../state/fields.ts";
 import { NO_BYTES, watchBytes } from "../../state/values/sealed-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
-import { isNewsOf, isSamePlace } from "../log/append-rules.ts";
+import { isNewsOf, isSamePlace } from "../log/driver-rules.ts";
 import type { KnownPlace, LogChain } from "../log/thread-log.ts";
 import { headOf, type RebuiltCheckpoint, rebuild, rebuildOn } from "../record/chain.ts";
-import { type Position, rememberPosition } from "./position.ts";
+import { type Position, rememberPosition, type WarmThread } from "./position.ts";
 import { editsAt, tailOf } from "./thread.ts";
-import type { WarmThread } from "./warm-threads.ts";
 
 type Place = CallPlace & { readonly threadId: string };
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { MemoryLog } from "../../backends/memory/log.ts";
 import { CheckpointContext } from "../context.ts";
-import { LostRaces } from "./lost-races.ts";
+import { LostRaces } from "./thread.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

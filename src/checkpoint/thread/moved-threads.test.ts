@@ -5,8 +5,8 @@ import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import type { Checkpointer } from "../checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../context.ts";
+import { markMoved } from "../history/branching.ts";
 import type { ThreadTail } from "../log/thread-log.ts";
-import { markMoved } from "./moved-threads.ts";
 
 const context = (checkpointer: Checkpointer): CheckpointContext => contextOf(checkpointer) as CheckpointContext;
 

@@ -3,7 +3,7 @@ import { BreakingLog } from "../../../test/altered-log.ts";
 import { exactForm } from "../../../test/exact-form.ts";
 import { failureOf } from "../../../test/failure-of.ts";
 import { MemoryLog } from "../../backends/memory/log.ts";
-import { hintedSeq } from "../../driver/position-hint.ts";
+import { hintedSeq } from "../../driver/ids.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { type SaveOptions, uncheckedHead } from "../base-checkpointer.ts";

@@ -1,25 +1,29 @@
-import { assertCheckpointId, assertThreadId } from "../../driver/ids.ts";
-import { newId } from "../../driver/new-id.ts";
+import { assertCheckpointId, assertThreadId, newId } from "../../driver/ids.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
-import { conversationOf } from "../../state/conversation.ts";
 import type { StateFields } from "../../state/fields.ts";
+import { conversationOf } from "../../state/growing-list.ts";
 import { standingOf } from "../../state/tool-calls.ts";
 import { leastBytesOf } from "../../state/values/doorway.ts";
 import { assertUnchanged, NO_BYTES, type WatchedBytes, watchBytes } from "../../state/values/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { factsWith, leaseAfterWrite, leaseConflict, leaseFault, mayBeLeased, termsOf } from "../lease/lease-rules.ts";
-import { LONGEST_TTL_MS } from "../log/append-rules.ts";
+import { LONGEST_TTL_MS } from "../log/driver-rules.ts";
 import { redactedRecord } from "../log/redacting.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
-import { assertNewThreadMayStay } from "../people/erasure-mark.ts";
-import { writtenFacts } from "../people/holding-off.ts";
-import { digestOf } from "../record/checksum.ts";
+import { assertNewThreadMayStay, writtenFacts } from "../people/erasure-mark.ts";
 import { encodeMetadata } from "../record/metadata.ts";
 import { fits, handOverContent, mayFit, type PlannedBody, planBody, wordsToAppend } from "../record/plan-record.ts";
-import { openHeader, type RecordFields, type RecordHeader, type ThreadFacts, withChecksum } from "../record/record.ts";
+import {
+  digestOf,
+  openHeader,
+  type RecordFields,
+  type RecordHeader,
+  type ThreadFacts,
+  withChecksum,
+} from "../record/record.ts";
 import { graphsThread, isGraphs } from "../record/thread-facts.ts";
 import {
   type Attempt,
@@ -34,8 +38,17 @@ import {
   whetherApplied,
 } from "./attempt.ts";
 import { adoptPosition, isStillHead, originOf, type Position, positionOf, rememberPosition } from "./position.ts";
-import { type Attempts, droppingMark, type Edits, erasuresAt, type Plan, type Tail, Thread } from "./thread.ts";
-import { mayBeThereAlready, sayingWhetherWritten } from "./written.ts";
+import {
+  type Attempts,
+  droppingMark,
+  type Edits,
+  erasuresAt,
+  mayBeThereAlready,
+  type Plan,
+  sayingWhetherWritten,
+  type Tail,
+  Thread,
+} from "./thread.ts";
 
 export const saveState = (
   context: CheckpointContext,

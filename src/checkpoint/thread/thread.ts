@@ -1,7 +1,7 @@
-import { newId } from "../../driver/new-id.ts";
-import { StateError } from "../../errors.ts";
+import { newId } from "../../driver/ids.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
 import type { CheckpointContext } from "../context.ts";
-import { beginningOf, isSamePlace, isSameRecord } from "../log/append-rules.ts";
+import { beginningOf, isSamePlace, isSameRecord } from "../log/driver-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -13,8 +13,6 @@ import type {
   ThreadTail,
 } from "../log/thread-log.ts";
 import { markRecord, openHeader, type ThreadFacts } from "../record/record.ts";
-import { LostRaces } from "./lost-races.ts";
-import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 /** The end of a thread as a caller knows it: all that a record behind it is made from. */
 export interface Tail extends KnownPlace {
@@ -263,3 +261,95 @@ export function planMark(
 /** What an append drops that comes behind this tail. */
 export const droppingMark = (tail: Tail | undefined, drop?: readonly number[]): readonly number[] | undefined =>
   tail?.isMark === true ? [...(drop ?? []), tail.seq] : drop;
+
+/** Each lost race is a record that another writer wrote. This many in a row mean a writer that leaves no room. */
+const MOST_RACES = 1000;
+
+/** The longest wait for room after the first: on a slow storage, a thousand races would take minutes. */
+const LONGEST_RACE_MS = 5_000;
+
+/**
+ * So many may always be lost. A storage or a machine that stalls makes one race as long as a thousand, and a vacuum or a
+ * lease that came in between once leaves room.
+ */
+const FEWEST_RACES = 10;
+
+/** Counts the races that one call lost against other writers, so that no loop runs for ever. */
+export class LostRaces {
+  readonly #context: CheckpointContext;
+  readonly #operation: string;
+  readonly #threadId: string;
+  readonly #most: number;
+  #lost = 0;
+  #end: number | undefined;
+
+  constructor(context: CheckpointContext, operation: string, threadId: string, most: number = MOST_RACES) {
+    this.#context = context;
+    this.#operation = operation;
+    this.#threadId = threadId;
+    this.#most = most;
+  }
+
+  /** Counts one more; throws if there were too many, or if they took too long. */
+  lost(): void {
+    if (this.isOver()) throw this.error();
+  }
+
+  /** Counts one more, and says whether it was one too many. */
+  isOver(): boolean {
+    this.#lost++;
+    const now = performance.now();
+    this.#end ??= now + LONGEST_RACE_MS;
+    return this.#lost >= this.#most || (this.#lost >= FEWEST_RACES && now >= this.#end);
+  }
+
+  error(): StateError {
+    const { name } = this.#context.log;
+    const which = `${name}: ${this.#operation} of thread ${JSON.stringify(this.#threadId)}`;
+    return new StateError(
+      "CONFLICT",
+      `${which} lost ${this.#lost} compare-and-set attempts to other writers. Try again later; nothing was written`,
+      { backend: name, operation: this.#operation, threadId: this.#threadId, written: "no" },
+    );
+  }
+}
+
+/** With these codes the storage, or this package, refused before anything was done. */
+const DECLINED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "INVALID_ARGUMENT",
+  "PERMISSION_DENIED",
+  "TOO_LARGE",
+  "UNSUPPORTED",
+  "INCOMPATIBLE",
+  "MISSING_DEPENDENCY",
+  "CLOSED",
+]);
+
+/** Whether a write that ended with this error may have been applied all the same. */
+export function mayBeWritten(log: ThreadLog, error: unknown): boolean {
+  if (log.declined(error)) return false;
+  const code = StateError.is(error) ? error.code : log.classify(error);
+  return code === undefined || !DECLINED.has(code);
+}
+
+/**
+ * The same error, which now says whether the write may have been applied. An error
+ * that already says so, or concerns the call itself, is left unchanged.
+ */
+export function sayingWhetherWritten(
+  error: unknown,
+  mayBe: boolean,
+  ifMayBe = "It may have been written; saving the same state again applies it once",
+): unknown {
+  if (!StateError.is(error) || error.code === "INVALID_ARGUMENT" || error.context.written !== undefined) return error;
+  const meaning = mayBe ? ifMayBe : "Nothing was written";
+  return new StateError(error.code, `${error.message.replace(/(?<![.;\s])[.;\s]+$/, "")}. ${meaning}`, {
+    ...error.context,
+    written: mayBe ? "unknown" : "no",
+    cause: error.cause,
+  });
+}
+
+/** Whether a refused save says that an earlier attempt at it may have been applied: then the change is not made again unseen. */
+export const mayBeThereAlready = (error: unknown): boolean =>
+  StateError.is(error) && error.context.written === "unknown";

@@ -1,6 +1,6 @@
 import { contextOf } from "../../checkpoint/context.ts";
 import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
-import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import { placeOfTail } from "../../checkpoint/log/driver-rules.ts";
 import { Thread } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";

@@ -1,7 +1,7 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { PrefixLog } from "../../checkpoint/log/prefix-log.ts";
 import type { ThreadLog } from "../../checkpoint/log/thread-log.ts";
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 
 /** What the ids of the threads of a run begin with: whose they are, when it began, and which run it was. */

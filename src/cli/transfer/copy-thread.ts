@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
+import { markMoved } from "../../checkpoint/history/branching.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { markMoved } from "../../checkpoint/thread/moved-threads.ts";
 import { StateError } from "../../errors.ts";
 import { assertSame } from "./comparing.ts";
 import { assertFits, isPartOf, type OnConflict, type Placed, placeThread } from "./placing.ts";

@@ -1,9 +1,9 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { beginningOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import { beginningOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/log/driver-rules.ts";
 import type { KnownPlace, LogRecord, ThreadTail } from "../../checkpoint/log/thread-log.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { LostRaces } from "../../checkpoint/thread/lost-races.ts";
-import { newId } from "../../driver/new-id.ts";
+import { LostRaces } from "../../checkpoint/thread/thread.ts";
+import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { sameAs } from "./comparing.ts";
 import { relocated } from "./relocated.ts";

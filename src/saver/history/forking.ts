@@ -1,11 +1,11 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { targetExists } from "../../checkpoint/history/target-exists.ts";
-import { MOST_RECORDS } from "../../checkpoint/log/append-rules.ts";
+import { targetExists } from "../../checkpoint/history/branching.ts";
+import { MOST_RECORDS } from "../../checkpoint/log/driver-rules.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { WrittenFork } from "../../checkpoint/people/erasure-mark.ts";
 import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { type Appended, erasuresAt, type Tail, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { invalid } from "../../driver/options.ts";
 import { subjectsToKeep } from "../erasing/thread-subjects.ts";
 import { checkpointName } from "../names.ts";

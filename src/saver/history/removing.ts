@@ -1,5 +1,5 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { MOST_RECORDS } from "../../checkpoint/log/append-rules.ts";
+import { MOST_RECORDS } from "../../checkpoint/log/driver-rules.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { assertNotHeld } from "../../checkpoint/people/holds.ts";
 import { openHeader, type ThreadFacts } from "../../checkpoint/record/record.ts";

@@ -1,4 +1,4 @@
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 
 let last = 0;
 

@@ -1,9 +1,9 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { wordsInTexts } from "../../checkpoint/graphs/graph-words.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { writtenFacts } from "../../checkpoint/people/holding-off.ts";
+import { writtenFacts } from "../../checkpoint/people/erasure-mark.ts";
 import { type GraphFacts, type RecordFields, withChecksum } from "../../checkpoint/record/record.ts";
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { namingSubjects } from "../erasing/thread-subjects.ts";
 import { type CheckpointPlace, checkpointName, longPlace, newestName } from "../names.ts";
 import type { Packed } from "../values/packed.ts";

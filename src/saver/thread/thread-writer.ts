@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { leaseConflict, leaseFault } from "../../checkpoint/lease/lease-rules.ts";
-import { isExpected, isNewsOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import { isExpected, isNewsOf, MOST_RECORDS, placeOfTail } from "../../checkpoint/log/driver-rules.ts";
 import type { KnownPlace, LogChain, LogEntry, LogRecord, ThreadTail } from "../../checkpoint/log/thread-log.ts";
 import { assertNewThreadMayStay } from "../../checkpoint/people/erasure-mark.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
 import { Thread } from "../../checkpoint/thread/thread.ts";
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { Epoch } from "./epoch.ts";
 import type { Operation } from "./operations.ts";

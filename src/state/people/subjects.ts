@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
+import { ListFact } from "../growing-list.ts";
 import type { Message } from "../message.ts";
 import { isPlainObject } from "../values/doorway.ts";
-import { ListFact } from "../values/list-lines.ts";
 
 /**
  * Whom something is about. A message says so in `metadata.subject`, a thread in

@@ -1,6 +1,5 @@
 import { StateError } from "../../errors.ts";
 import { isProxy } from "../../internal/node-builtins.ts";
-import { isMarked, keepMeasure, knownMeasure, type Measure, marked } from "./mark.ts";
 import { type Place, readablePath } from "./path.ts";
 
 /**
@@ -35,11 +34,58 @@ interface Passage {
   readonly copies: Map<object, object | undefined>;
 }
 
-/** Marks an object that this package made and froze. The caller vouches that everything below it is owned too. */
-export const own = <T extends object>(value: T): T => Object.freeze(marked(value));
+/** The depth and size of an owned value once every shared part is written out. */
+interface Measure {
+  readonly depth: number;
+  readonly size: number;
+}
 
 /** Whether the whole value passed the doorway before. */
-export const isOwned: (value: object) => boolean = isMarked;
+export let isOwned: (value: object) => boolean;
+/** What the one module that looks after this kind of object (lists, fields) noted on an owned one. */
+export let noteOn: (value: object) => unknown;
+export let makeNote: (value: object, note: unknown) => void;
+let knownMeasure: (value: object) => Measure | undefined;
+let keepMeasure: (value: object, measure: Measure) => void;
+
+/** A constructor that returns what it was given, so that a subclass adds its fields to that. */
+class Given {
+  constructor(value: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: returning another object is the point
+    return value;
+  }
+}
+
+/**
+ * On what passed the doorway. A private field, which no other file can see, copy or forge, and which neither JSON, a
+ * spread nor a listing of keys shows. A `WeakSet` would do the same, but filling one for every part of a long
+ * conversation cost more than parsing it.
+ */
+class Mark extends Given {
+  #measure: Measure | undefined = undefined;
+  #note: unknown = undefined;
+
+  static {
+    isOwned = (value) => #measure in value;
+    noteOn = (value) => (#measure in value ? value.#note : undefined);
+    makeNote = (value, note) => {
+      if (#measure in value) value.#note = note;
+    };
+    knownMeasure = (value) => (#measure in value ? value.#measure : undefined);
+    keepMeasure = (value, measure) => {
+      if (#measure in value) value.#measure = measure;
+    };
+  }
+}
+
+/** Marks an object that is not frozen yet: JavaScript is about to refuse new private fields on frozen ones. */
+export function marked<T extends object>(value: T): T {
+  if (!isOwned(value)) new Mark(value);
+  return value;
+}
+
+/** Marks an object that this package made, and freezes it. The caller vouches that everything below it is owned too. */
+export const own = <T extends object>(value: T): T => Object.freeze(marked(value));
 
 /** A frozen copy of `value` that can be stored, or `INVALID_ARGUMENT` naming the part that cannot be. */
 export function immutableCopy<T>(value: T, name: string): T {
@@ -85,7 +131,7 @@ function copy(value: unknown, place: Place, depth: number, passage: Passage): un
 
 function copyReference(value: object, place: Place, depth: number, passage: Passage): unknown {
   if (passage.copies.has(value) && passage.copies.get(value) === undefined) throw refusal(place, "a cycle");
-  const known = isMarked(value) ? value : passage.copies.get(value);
+  const known = isOwned(value) ? value : passage.copies.get(value);
   if (known !== undefined) {
     const measure = measureOf(known);
     if (depth + measure.depth > MAX_DEPTH) throw tooNested(place);

@@ -1,9 +1,9 @@
 import { answerInterrupt, type PersonAnswer } from "../../agent/tool-call/interrupts.ts";
 import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
-import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import { placeOfTail } from "../../checkpoint/log/driver-rules.ts";
 import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
 import { Thread } from "../../checkpoint/thread/thread.ts";
-import { newId } from "../../driver/new-id.ts";
+import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { Refusal } from "../../server/refusal.ts";
 import type { AgentState } from "../../state/agent-state.ts";

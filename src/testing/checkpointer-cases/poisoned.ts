@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../../checkpoint/context.ts";
-import { placeOfTail } from "../../checkpoint/log/append-rules.ts";
+import { placeOfTail } from "../../checkpoint/log/driver-rules.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { userMessage } from "../../state/message.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MOST_RECORDS } from "../../checkpoint/log/append-rules.ts";
+import { MOST_RECORDS } from "../../checkpoint/log/driver-rules.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { failsWith } from "../expect-failure.ts";
 import {

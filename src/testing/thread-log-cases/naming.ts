@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MOST_NAMES } from "../../checkpoint/log/append-rules.ts";
+import { MOST_NAMES } from "../../checkpoint/log/driver-rules.ts";
 import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import { failsWith } from "../expect-failure.ts";
 import {

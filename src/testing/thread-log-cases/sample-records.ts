@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beginningOf } from "../../checkpoint/log/append-rules.ts";
+import { beginningOf } from "../../checkpoint/log/driver-rules.ts";
 import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import type {
   AppendOutcome,

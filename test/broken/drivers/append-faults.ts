@@ -1,4 +1,4 @@
-import { beginningOf, LONGEST_TTL_MS, placeOfTail } from "../../../src/checkpoint/log/append-rules.ts";
+import { beginningOf, LONGEST_TTL_MS, placeOfTail } from "../../../src/checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest, KnownPlace, LogChain } from "../../../src/checkpoint/log/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";

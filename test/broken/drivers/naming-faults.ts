@@ -1,4 +1,4 @@
-import { carries, placeOfTail } from "../../../src/checkpoint/log/append-rules.ts";
+import { carries, placeOfTail } from "../../../src/checkpoint/log/driver-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -7,7 +7,7 @@ import type {
   LogEntry,
   LogRecord,
 } from "../../../src/checkpoint/log/thread-log.ts";
-import { hintedSeq } from "../../../src/driver/position-hint.ts";
+import { hintedSeq } from "../../../src/driver/ids.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 

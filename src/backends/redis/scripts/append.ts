@@ -1,4 +1,4 @@
-import { namesOf, recordsIn } from "../../../checkpoint/log/append-rules.ts";
+import { namesOf, recordsIn } from "../../../checkpoint/log/driver-rules.ts";
 import type { AppendRequest, LogRecord } from "../../../checkpoint/log/thread-log.ts";
 import { BOOKKEEPING_BYTES, isBookkeeping } from "../bookkeeping.ts";
 import { encodeEntry } from "../layout.ts";

@@ -3,8 +3,8 @@ import { MemoryLog } from "../../backends/memory/log.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { CheckpointContext } from "../context.ts";
-import { APPENDS_PER_INDEXING, MOST_UNINDEXED } from "./deferred-index.ts";
-import type { FoundRecords, LogCapabilities, LogRecord } from "./thread-log.ts";
+import { APPENDS_PER_INDEXING, MOST_UNINDEXED } from "../find/deferred-index.ts";
+import type { FoundRecords, LogCapabilities, LogRecord } from "../log/thread-log.ts";
 
 /** A log whose index is brought up to date by an indexing that goes on until the test lets it end. */
 class SlowIndexLog extends MemoryLog {

@@ -47,7 +47,7 @@ export class DeferredIndex {
     this.#isDue = false;
     this.#unindexed = 0;
     if (closing.aborted) return;
-    const { catchUpIndex } = await import("../find/searching.ts");
+    const { catchUpIndex } = await import("./searching.ts");
     await catchUpIndex(this.#context, new Warnings());
   }
 

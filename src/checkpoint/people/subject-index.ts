@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../context.ts";
-import type { Forgets } from "../people/people-in-thread.ts";
-import type { KnownPlace } from "./thread-log.ts";
+import type { KnownPlace } from "../log/thread-log.ts";
+import type { Forgets } from "./people-in-thread.ts";
 
 /** Whom a thread is about, as of one tail. */
 interface IndexedThread {
