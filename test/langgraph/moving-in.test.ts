@@ -1,9 +1,11 @@
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseCheckpointSaver, MemorySaver, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { type CheckpointMetadata, emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { type CheckpointMetadata, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { afterAll, describe, expect, test } from "vitest";
@@ -12,6 +14,7 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import { copyGraphThreads, toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
+import { collectGarbage } from "../collect-garbage.ts";
 import { failureOf } from "../failure-of.ts";
 import { localPlace } from "../saver/saver-places.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
@@ -222,6 +225,37 @@ describe("a move", () => {
     expect((await copyGraphThreads(memory, target)).skipped).toEqual([
       { threadId: "message", code: "INVALID_ARGUMENT", message: expect.stringContaining("BigInt") },
     ]);
+  });
+
+  test("holds a few states at once, however many steps a thread has", async () => {
+    const source = new MemorySaver();
+    let config: RunnableConfig = { configurable: { thread_id: "long", checkpoint_ns: "" } };
+    for (let step = 0; step < 60; step++) {
+      const messages = Array.from(
+        { length: step },
+        (_, at) => new HumanMessage({ id: `${at}`, content: `line ${at}` }),
+      );
+      const checkpoint = { ...emptyCheckpoint(), id: uuid6(step), channel_values: { messages } };
+      config = await source.put(config, checkpoint, { source: "loop", step, parents: {} });
+    }
+    const read: WeakRef<object>[] = [];
+    const held: number[] = [];
+    const getTuple = source.getTuple.bind(source);
+    source.getTuple = async (at) => {
+      const tuple = await getTuple(at);
+      if (tuple !== undefined) read.push(new WeakRef(tuple.checkpoint.channel_values["messages"] as object));
+      if (read.length % 20 === 0) {
+        await setImmediate();
+        collectGarbage();
+        held.push(read.filter((state) => state.deref() !== undefined).length);
+      }
+      return tuple;
+    };
+    const target = toLangGraphSaver(new Checkpointer(new MemoryLog()));
+    expect((await copyGraphThreads(source, target)).checkpoints).toBe(60);
+    expect((await copyGraphThreads(source, target)).thereAlready).toBe(1);
+    expect(held).toHaveLength(6);
+    expect(Math.max(...held)).toBeLessThan(5);
   });
 
   test.runIf(betterSqlite3Loads)(

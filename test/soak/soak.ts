@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect } from "vitest";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ErrorCode } from "../../src/errors.ts";
 import { textOf } from "../../src/state/message.ts";
+import { collectGarbage } from "../collect-garbage.ts";
 import type { SeededRandom } from "../processes/seeded-random.ts";
 import { ClockedCalls } from "./clocked.ts";
 import { deleter, type FinishedThread, forker, prove, rival, type Stage, searcher, vacuumer, writer } from "./roles.ts";
@@ -131,8 +130,6 @@ const sumOf = (counts: ReadonlyMap<string, number>): number => [...counts.values
 
 async function heapAt(ms: number): Promise<number> {
   await sleep(ms);
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  collect();
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 }
