@@ -7,13 +7,22 @@ import { memberCondition } from "../../src/backends/oracle/metadata.ts";
 import { PREPARE_SESSION } from "../../src/backends/oracle/open-pool.ts";
 import { COLUMNS_OF, MAY_CREATE } from "../../src/backends/oracle/prepare-tables.ts";
 import { statements } from "../../src/backends/oracle/statements.ts";
-import { writeBlock } from "../../src/backends/oracle/store-block.ts";
+import { clearBlock, writeBlock } from "../../src/backends/oracle/store-block.ts";
+import {
+  COLUMNS,
+  rendered,
+  STORE_NOW,
+  storeDialect,
+  textQuery,
+  vectorQuery,
+} from "../../src/backends/oracle/store-dialect.ts";
 import { type StoreTables, storeTables } from "../../src/backends/oracle/store-layout.ts";
-import * as queries from "../../src/backends/oracle/store-queries.ts";
 import { TEXT_INDEX_OF } from "../../src/backends/oracle/text-index.ts";
 import { INDEX_OF } from "../../src/backends/oracle/vector-index.ts";
 import { wordsStatements } from "../../src/backends/oracle/words-statements.ts";
 import type { Condition } from "../../src/store/conditions.ts";
+import * as queries from "../../src/store/sql-store/queries.ts";
+import type { Sql } from "../../src/store/sql-store/sql.ts";
 
 /** Every text that the backend can send for these tables; of appends, every shape with up to two records of a kind. */
 export function everyStatement(tableName: string): ReadonlySet<string> {
@@ -67,29 +76,29 @@ function everyStatementOfStore(tables: StoreTables): readonly string[] {
     ]),
   );
   const vector = Float32Array.of(1, 2, 3);
-  const readings = everyScope().flatMap((scope) => [
-    queries.scanQuery(tables, scope, undefined, 10),
-    queries.scanQuery(tables, scope, id, 10),
-    queries.textQuery(tables, scope, ["one", "two"], 10),
-    queries.vectorQuery(tables, scope, vector, { most: 10, approximate: false }),
-    queries.vectorQuery(tables, scope, vector, { most: 10, approximate: true }),
+  const dialect = storeDialect(tables);
+  const scopes = everyScope().map((scope) => queries.within(dialect, scope).sql);
+  const readings = scopes.flatMap((inside) => [
+    queries.scanQuery(dialect, inside, undefined, 10),
+    queries.scanQuery(dialect, inside, id, 10),
+    textQuery(tables, inside, ["one", "two"], 10),
+    vectorQuery(tables, inside, vector, { most: 10, approximate: false }),
+    vectorQuery(tables, inside, vector, { most: 10, approximate: true }),
   ]);
-  const others = [
-    ...everyScope().map((scope) => queries.countVectorsQuery(tables, scope, 10)),
-    ...[undefined, ["a"]].map((after) => queries.namespacesQuery(tables, ["a"], after, 10)),
-    queries.namespacesQuery(tables, [], undefined, 10),
+  const all = [...readings, queries.readQuery(dialect, [id]), queries.readQuery(dialect, [id, id])];
+  const others: readonly Sql[] = [
+    ...all.flatMap((query) => [query(COLUMNS.short), query(COLUMNS.long)]),
+    ...scopes.map((inside) => queries.countVectorsQuery(dialect, inside, undefined, 10)),
+    ...[undefined, ["a"]].map((after) => queries.namespacesQuery(dialect, ["a"], after, 10)),
+    queries.namespacesQuery(dialect, [], undefined, 10),
+    queries.readVectorQuery(dialect, id),
+    queries.dimensionQuery(dialect, []),
+    STORE_NOW,
   ];
   return [
     ...blocks,
-    ...[...readings, queries.readQuery(tables, [id]), queries.readQuery(tables, [id, id])].flatMap(({ reading }) => [
-      reading.short,
-      reading.long,
-    ]),
-    ...others.map(({ statement }) => statement),
-    ...(["all", "own", "below"] as const).map((scope) => queries.clearBlock(tables, scope)),
-    queries.readVectorSql(tables),
-    queries.dimensionSql(tables),
-    queries.STORE_NOW,
+    ...others.map((statement) => rendered(statement).text),
+    ...(["all", "own", "below"] as const).map((scope) => clearBlock(tables, scope)),
     `SELECT part, version FROM ${tables.version}`,
   ];
 }

@@ -1,5 +1,5 @@
 import { ISO_FORMAT, NOW } from "./sql-clock.ts";
-import type { StoreTables } from "./store-layout.ts";
+import { BUCKETS, type StoreTables } from "./store-layout.ts";
 
 /** What one block of a write does. The same shape gives the same text, which the server parses once. */
 export interface WriteShape {
@@ -206,3 +206,35 @@ const tidy = ({ items, recent }: StoreTables): string => `  FOR e IN (SELECT id 
   END LOOP;
   DELETE FROM ${recent} WHERE write_key IN (SELECT r.write_key FROM ${recent} r
     WHERE r.bucket = v_bucket AND r.updated_at < v_now - NUMTODSINTERVAL(:b_remembered, 'SECOND') FETCH FIRST 20 ROWS ONLY);`;
+
+/** What to clear: everything, the namespace itself, or the namespace and all below it. */
+export type ClearedScope = "all" | "own" | "below";
+
+const CLEARED: Readonly<Record<ClearedScope, string>> = {
+  all: "1 = 1",
+  own: "i.namespace = v_from",
+  below: "i.namespace >= v_from AND i.namespace < v_before",
+};
+
+/** Locks the rows of all buckets, so that nothing is written meanwhile to what it deletes. */
+export const clearBlock = ({ items, buckets }: StoreTables, scope: ClearedScope): string => `DECLARE
+  v_from VARCHAR2(1088 BYTE) := :b_from;
+  v_before VARCHAR2(1088 BYTE) := :b_before;
+  v_written TIMESTAMP(3) := TO_TIMESTAMP(:b_written, ${ISO_FORMAT});
+  v_most NUMBER := :b_most;
+  v_now TIMESTAMP(3);
+  v_count NUMBER := 0;
+  v_bucket NUMBER;
+BEGIN
+  FOR place IN 0 .. ${BUCKETS - 1} LOOP
+    SELECT bucket INTO v_bucket FROM ${buckets} WHERE bucket = place FOR UPDATE;
+  END LOOP;
+  v_now := ${NOW};
+  FOR victim IN (SELECT i.id FROM ${items} i
+    WHERE ${CLEARED[scope]} AND i.updated_at <= v_written AND (i.expires_at IS NULL OR i.expires_at > v_now)) LOOP
+    EXIT WHEN v_count >= v_most;
+    DELETE FROM ${items} WHERE id = victim.id;
+    v_count := v_count + 1;
+  END LOOP;
+  :b_count := v_count;
+END;`;

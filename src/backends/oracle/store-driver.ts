@@ -1,16 +1,14 @@
 import type { Lease } from "../../driver/connection.ts";
-import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { JsonValue } from "../../state/values/codec.ts";
-import { projectFields } from "../../store/fields.ts";
-import { matches } from "../../store/matching.ts";
-import { decodeNamespace, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
+import { decodeNamespace, rangeBelow } from "../../store/namespaces.ts";
+import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
+import type { Sql } from "../../store/sql-store/sql.ts";
+import { type SqlRow, SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
 import type {
   Change,
-  FullStoreDriver,
   ItemId,
-  Namespace,
   RankedItem,
   Scope,
   StoreDriverCapabilities,
@@ -24,9 +22,9 @@ import type { OracleConnection } from "./connect.ts";
 import type { OracleHandle } from "./handle.ts";
 import { storeDeployment } from "./parts.ts";
 import { columnsOf } from "./prepare-tables.ts";
-import { type Row, text as textIn } from "./rows.ts";
+import { clearBlock } from "./store-block.ts";
+import { COLUMNS, MOST_IDS, rendered, STORE_NOW, storeDialect, textQuery, vectorQuery } from "./store-dialect.ts";
 import type { StoreTables } from "./store-layout.ts";
-import * as queries from "./store-queries.ts";
 import { storedWord, writeChanges } from "./store-writing.ts";
 import { createVectorIndex, type VectorIndex } from "./vector-index.ts";
 
@@ -38,9 +36,6 @@ export interface OracleStoreDriverOptions {
   readonly vectorIndex: VectorIndex | undefined;
   readonly exactUpTo?: number;
 }
-
-/** How many rows one step of a scan reads if each must be checked against the filter. */
-const ROWS_PER_STEP = 200;
 
 /** Up to this many vectors are compared exactly before an index is used, if there is one. */
 const EXACT_UP_TO = 10_000;
@@ -57,8 +52,10 @@ const CAPABILITIES: StoreDriverCapabilities = {
 };
 
 /** Items in Oracle Database. A write is one block; SQL narrows filters down, and this process decides. */
-export class OracleStoreDriver extends BaseDriver implements FullStoreDriver {
+export class OracleStoreDriver extends SqlStoreDriver {
   readonly name: string = "oracle";
+  protected readonly dialect: StoreDialect;
+  protected override readonly mostIds: number = MOST_IDS;
   readonly #options: OracleStoreDriverOptions;
   readonly #tables: StoreTables;
   readonly #handle: Lease<OracleHandle>;
@@ -70,6 +67,7 @@ export class OracleStoreDriver extends BaseDriver implements FullStoreDriver {
     super();
     this.#options = options;
     this.#tables = options.tables;
+    this.dialect = storeDialect(options.tables);
     this.#handle = options.connection.lease((handle) => this.#prepare(handle));
   }
 
@@ -90,37 +88,11 @@ export class OracleStoreDriver extends BaseDriver implements FullStoreDriver {
     return handle.onSession((asking) => writeChanges(asking, this.#tables, changes, this.#hasVectors));
   }
 
-  async read(ids: readonly ItemId[]): Promise<readonly (StoredItem | undefined)[]> {
-    const items = new Map<string, StoredItem>();
-    for (let at = 0; at < ids.length; at += queries.MOST_IDS) {
-      const query = queries.readQuery(this.#tables, ids.slice(at, at + queries.MOST_IDS));
-      for (const item of (await this.#rows(query)).map(toItem)) items.set(encodeId(item), item);
-    }
-    return ids.map((id) => items.get(encodeId(id)));
-  }
-
-  async scan(scope: Scope, { after, limit }: { after?: ItemId; limit: number }): Promise<readonly StoredItem[]> {
-    const found: StoredItem[] = [];
-    for (let behind = after; ; ) {
-      const most = scope.condition === undefined ? limit : Math.max(limit - found.length, ROWS_PER_STEP);
-      const items = (await this.#rows(queries.scanQuery(this.#tables, scope, behind, most))).map(toItem);
-      found.push(...items.filter((item) => fits(scope, item)));
-      behind = items.at(-1);
-      if (items.length < most || found.length >= limit) return found.slice(0, limit);
-    }
-  }
-
-  async namespaces(prefix: Namespace, options: { after?: Namespace; limit: number }): Promise<readonly Namespace[]> {
-    const { statement, binds } = queries.namespacesQuery(this.#tables, prefix, options.after, options.limit);
-    const { rows } = await this.#ask(statement, binds);
-    return rows.map((row) => decodeNamespace(textIn(row, "NAMESPACE") ?? ""));
-  }
-
   async clear(scope: Omit<Scope, "condition">, options: { before: number; limit: number }): Promise<number> {
     const [from, before] = rangeBelow(scope.namespace);
     const reach = scope.recursive ? (before === undefined ? "all" : "below") : "own";
     const { out } = await this.#ask(
-      queries.clearBlock(this.#tables, reach),
+      clearBlock(this.#tables, reach),
       {
         b_from: text(from),
         b_before: text(before),
@@ -133,18 +105,18 @@ export class OracleStoreDriver extends BaseDriver implements FullStoreDriver {
     return Number(out["b_count"]);
   }
 
-  searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
-    const wanted = [...new Set(words.map(storedWord))];
-    if (wanted.length === 0) return Promise.resolve([]);
-    return this.#ranked(scope, limit, (most) => queries.textQuery(this.#tables, scope, wanted, most));
+  override searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
+    return super.searchText(scope, [...new Set(words.map(storedWord))], limit);
   }
 
   async searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
     await this.#handle.get();
     if (!this.#hasVectors) return [];
+    const inside = within(this.dialect, scope);
     const search = (approximate: boolean): Promise<readonly RankedItem[]> =>
-      this.#ranked(scope, limit, (most) => queries.vectorQuery(this.#tables, scope, vector, { most, approximate }));
-    if (await this.#isForIndex(scope)) {
+      this.ranked(scope, inside, limit, (most) => vectorQuery(this.#tables, inside.sql, vector, { most, approximate }));
+    const { vectorIndex, exactUpTo = EXACT_UP_TO } = this.#options;
+    if (vectorIndex !== undefined && (await this.countVectors(inside.sql, undefined, exactUpTo + 1)) > exactUpTo) {
       const found = await search(true);
       // An index may miss some; then all are compared exactly.
       if (found.length >= limit) return found;
@@ -152,25 +124,20 @@ export class OracleStoreDriver extends BaseDriver implements FullStoreDriver {
     return search(false);
   }
 
-  async readVector({ namespace, key }: ItemId): Promise<Float32Array | undefined> {
+  override async readVector(id: ItemId): Promise<Float32Array | undefined> {
     await this.#handle.get();
-    if (!this.#hasVectors) return undefined;
-    const binds = { b_namespace: text(encodeNamespace(namespace)), b_key: text(key) };
-    const { rows } = await this.#ask(queries.readVectorSql(this.#tables), binds);
-    const embedding: unknown = rows[0]?.["EMBEDDING"];
-    return embedding instanceof Float32Array ? embedding : undefined;
+    return this.#hasVectors ? super.readVector(id) : undefined;
   }
 
-  async dimension(): Promise<number | undefined> {
+  /** The column's, whatever the namespace: there is no other in the table. */
+  override async dimension(): Promise<number | undefined> {
     await this.#handle.get();
-    if (!this.#hasVectors) return undefined;
-    const { rows } = await this.#ask(queries.dimensionSql(this.#tables));
-    return rows[0] && Number(rows[0]["DIMS"]);
+    return this.#hasVectors ? super.dimension([]) : undefined;
   }
 
   async now(): Promise<number> {
-    const { rows } = await this.#ask(queries.STORE_NOW);
-    return Date.parse(textIn(rows[0] ?? {}, "CLOCK") ?? "");
+    const [row] = await this.query(STORE_NOW);
+    return Date.parse(String(row?.["clock"]));
   }
 
   classify(error: unknown): ErrorCode | undefined {
@@ -185,32 +152,40 @@ export class OracleStoreDriver extends BaseDriver implements FullStoreDriver {
     return this.#handle.release();
   }
 
-  /** Best first. If a filter left too few, more are read until there are no more. */
-  async #ranked(
-    scope: Scope,
-    limit: number,
-    queryOf: (most: number) => queries.ItemQuery,
-  ): Promise<readonly RankedItem[]> {
-    for (let most = limit; ; most *= 4) {
-      const rows = await this.#rows(queryOf(most));
-      const hits = rows.map((row) => ({ item: toItem(row), score: scoreOf(row) }));
-      const found = hits.filter(({ item }) => fits(scope, item));
-      if (rows.length < most || found.length >= limit) return found.slice(0, limit);
-    }
-  }
-
-  async #isForIndex(scope: Scope): Promise<boolean> {
-    const { vectorIndex, exactUpTo = EXACT_UP_TO } = this.#options;
-    if (vectorIndex === undefined) return false;
-    const { statement, binds } = queries.countVectorsQuery(this.#tables, scope, exactUpTo + 1);
-    const { rows } = await this.#ask(statement, binds);
-    return Number(rows[0]?.["FOUND"]) > exactUpTo;
+  protected async query(statement: Sql): Promise<readonly SqlRow[]> {
+    const { text, binds } = rendered(statement);
+    const { rows } = await this.#ask(text, binds);
+    return rows.map(inSmallLetters);
   }
 
   /** Short values in one round trip; if some are long, everything is read again, because an item may have changed since. */
-  async #rows({ reading, binds }: queries.ItemQuery): Promise<readonly Row[]> {
-    const { rows } = await this.#ask(reading.short, binds);
-    return rows.every((row) => row["LENGTHY"] === 0) ? rows : (await this.#ask(reading.long, binds)).rows;
+  protected async items(query: ItemQuery): Promise<readonly SqlRow[]> {
+    const rows = await this.query(query(COLUMNS.short));
+    return rows.every((row) => row["lengthy"] === 0) ? rows : this.query(query(COLUMNS.long));
+  }
+
+  protected textQuery(inside: Sql, words: readonly string[], most: number): ItemQuery {
+    return textQuery(this.#tables, inside, words, most);
+  }
+
+  protected toVector(column: unknown): Float32Array {
+    if (column instanceof Float32Array) return column;
+    throw new StateError("CORRUPT", "the column embedding holds no vector of numbers of 32 bits");
+  }
+
+  protected override toItem(row: SqlRow): StoredItem {
+    const value = textIn(row, "value") ?? textIn(row, "long_value");
+    if (value === undefined) throw new StateError("CORRUPT", "an item's row has no value");
+    return {
+      namespace: decodeNamespace(textIn(row, "namespace") ?? ""),
+      key: textIn(row, "key") ?? "",
+      value,
+      metadata: textIn(row, "metadata") ?? textIn(row, "long_metadata"),
+      version: textIn(row, "version") ?? "",
+      createdAt: Date.parse(textIn(row, "created_at") ?? ""),
+      updatedAt: Date.parse(textIn(row, "updated_at") ?? ""),
+      expiresAt: row["expires_at"] == null ? undefined : Date.parse(textIn(row, "expires_at") ?? ""),
+    };
   }
 
   async #ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer> {
@@ -239,26 +214,10 @@ const REMAINS: readonly string[] = [
   "undo, redo logs, flashback logs and backups until the database overwrites them, and standbys",
 ];
 
-function toItem(row: Row): StoredItem {
-  const value = textIn(row, "VALUE") ?? textIn(row, "LONG_VALUE");
-  if (value === undefined) throw new StateError("CORRUPT", "an item's row has no value");
-  return {
-    namespace: decodeNamespace(textIn(row, "NAMESPACE") ?? ""),
-    key: textIn(row, "KEY") ?? "",
-    value,
-    metadata: textIn(row, "METADATA") ?? textIn(row, "LONG_METADATA"),
-    version: textIn(row, "VERSION") ?? "",
-    createdAt: Date.parse(textIn(row, "CREATED_AT") ?? ""),
-    updatedAt: Date.parse(textIn(row, "UPDATED_AT") ?? ""),
-    expiresAt: row["EXPIRES_AT"] == null ? undefined : Date.parse(textIn(row, "EXPIRES_AT") ?? ""),
-  };
-}
+const inSmallLetters = (row: Answer["rows"][number]): SqlRow =>
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column.toLowerCase(), value]));
 
-/** Rounding must not take a cosine out of its range; other scores are above 0. */
-const scoreOf = (row: Row): number => Math.max(-1, Number(row["SCORE"]));
-
-function fits({ condition }: Scope, { value, metadata }: StoredItem): boolean {
-  if (condition === undefined) return true;
-  const fieldsOf = (json: string): JsonValue => projectFields(JSON.parse(json) as JsonValue);
-  return matches(condition, { value: fieldsOf(value), metadata: fieldsOf(metadata ?? "{}") });
+function textIn(row: SqlRow, column: string): string | undefined {
+  const value = row[column];
+  return typeof value === "string" ? value : undefined;
 }

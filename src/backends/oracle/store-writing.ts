@@ -13,7 +13,7 @@ import type { Answer, Asking } from "./ask.ts";
 import { type Binds, number, OUT_NUMBER, OUT_TEXT, text, vector } from "./binds.ts";
 import { SHORT_TEXT_BYTES } from "./layout.ts";
 import { NO_ITEM, TAKEN_KEY, type WriteShape, writeBlock } from "./store-block.ts";
-import { isUnindexableItem } from "./store-conditions.ts";
+import { isUnindexableItem } from "./store-dialect.ts";
 import { bucketOf, type StoreTables } from "./store-layout.ts";
 
 /** How many changes one block makes: nearly every write is one call, and the size of a block is limited. */

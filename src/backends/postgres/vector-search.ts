@@ -1,11 +1,8 @@
 import { StateError } from "../../errors.ts";
-import type { RankedItem, Scope, StoredItem } from "../../store/store-driver.ts";
-import { TopHits } from "../../store/top-hits.ts";
-import { cosine, norm } from "../../store/vectors.ts";
-import type { TextRow } from "./ask.ts";
+import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
+import { number, raw, type Sql, sql, text, type Value } from "../../store/sql-store/sql.ts";
+import type { Scope } from "../../store/store-driver.ts";
 import type { TableNames } from "./layout.ts";
-import { Values } from "./store-conditions.ts";
-import { ITEM_COLUMNS, scopeSql, toItem, vectorOfSent } from "./store-rows.ts";
 
 /** What the server offers for vectors. */
 export interface VectorSupport {
@@ -17,39 +14,9 @@ export interface VectorSupport {
   readonly indexed: ReadonlySet<number>;
 }
 
-export interface VectorSearch {
-  readonly ask: (text: string, values: readonly unknown[]) => Promise<readonly TextRow[]>;
-  readonly names: TableNames;
-  readonly support: VectorSupport | undefined;
-  /** Up to this many vectors are compared exactly; more go through the index if there is one. */
-  readonly exactUpTo: number;
-}
-
-/**
- * We choose the plan, not the planner. Left to itself, the planner uses the graph
- * index even for a filter that keeps one item in a hundred, and then finds a third
- * of them or fewer. If few items match, they are compared exactly, which is fast. If
- * many match, the index is used. If the index returned fewer than there are, they
- * are compared exactly after all.
- */
-export async function searchVector(
-  search: VectorSearch,
-  scope: Scope,
-  vector: Float32Array,
-  limit: number,
-): Promise<readonly RankedItem[]> {
-  const { support, exactUpTo } = search;
-  if (support === undefined) return inThisProcess(search, scope, vector, limit);
-  const canUseIndex = support.iterates && support.indexed.has(vector.length) && limit <= MOST_FROM_INDEX;
-  if (!canUseIndex || (await countUpTo(search, scope, vector, exactUpTo)) <= exactUpTo) {
-    return exact(search, support, scope, vector, limit);
-  }
-  const found = await throughIndex(search, support, scope, vector, limit);
-  return found.length < limit ? exact(search, support, scope, vector, limit) : found;
-}
-
-/** An index scan examines at most 1000 candidates. */
-const MOST_FROM_INDEX = 250;
+/** Whether the index may be asked; a scan of it examines at most 1000 candidates. */
+export const canUseIndex = ({ iterates, indexed }: VectorSupport, dims: number, limit: number): boolean =>
+  iterates && indexed.has(dims) && limit <= 250;
 
 export const indexName = ({ prefix }: TableNames, dims: number): string => `${prefix}items_hnsw_${dims}`;
 
@@ -59,40 +26,22 @@ export const createIndexSql = (names: TableNames, schema: string, dims: number):
   `CREATE INDEX IF NOT EXISTS "${indexName(names, dims)}" ON ${names.itemVectors}
      USING hnsw ((vector::${schema}.vector(${dims})) ${schema}.vector_cosine_ops) WHERE dims = ${dims}`;
 
-const joined = ({ items, itemVectors }: TableNames, dims: number): string =>
-  `${items} i JOIN ${itemVectors} v ON v.item = i.id AND v.dims = ${dims}`;
+/** The vectors of one length in a scope, with their items. */
+const near = (dialect: StoreDialect, scope: Scope, dims: number): Sql =>
+  sql`${dialect.items} i ${dialect.vectors.join} WHERE v.dims = ${number(dims)} AND ${within(dialect, scope).sql}`;
 
-async function countUpTo(
-  { ask, names }: VectorSearch,
-  scope: Scope,
-  vector: Float32Array,
-  most: number,
-): Promise<number> {
-  const values = new Values();
-  const sql = `SELECT count(*) AS n FROM (
-    SELECT FROM ${joined(names, vector.length)} WHERE ${scopeSql(scope, values)} LIMIT ${most + 1}) AS found`;
-  const [row] = await ask(sql, values.list);
-  return Number(row?.["n"]);
-}
+/** Every one is compared. The distances are computed before sorting, so that the planner cannot use an index. */
+export const exactQuery =
+  (dialect: StoreDialect, { schema }: VectorSupport, scope: Scope, vector: Float32Array, limit: number): ItemQuery =>
+  (columns) =>
+    sql`WITH near AS MATERIALIZED (
+      SELECT i.id, v.vector::${raw(schema)}.vector OPERATOR(${raw(schema)}.<=>) ${textOf(vector)}::${raw(schema)}.vector AS distance
+      FROM ${near(dialect, scope, vector.length)}),
+    best AS MATERIALIZED (SELECT * FROM near ORDER BY distance, id ${dialect.limit(limit)})
+    SELECT ${columns}, ${SCORE} AS score FROM best b JOIN ${dialect.items} i ON i.id = b.id ORDER BY b.distance, b.id`;
 
-/** The distances are computed before sorting, so that the planner cannot use an index. */
-async function exact(
-  { ask, names }: VectorSearch,
-  { schema }: VectorSupport,
-  scope: Scope,
-  vector: Float32Array,
-  limit: number,
-): Promise<readonly RankedItem[]> {
-  const values = new Values();
-  const query = values.add(textOf(vector), `${schema}.vector`);
-  const sql = `WITH near AS MATERIALIZED (
-      SELECT i.id, v.vector::${schema}.vector OPERATOR(${schema}.<=>) ${query} AS distance
-      FROM ${joined(names, vector.length)} WHERE ${scopeSql(scope, values)}),
-    best AS MATERIALIZED (SELECT * FROM near ORDER BY distance, id LIMIT ${limit})
-    SELECT ${ITEM_COLUMNS}, 1 - b.distance AS score FROM best b JOIN ${names.items} i ON i.id = b.id
-    ORDER BY b.distance, b.id`;
-  return (await ask(sql, values.list)).map(toHit);
-}
+/** Rounding must not take a cosine out of its range. */
+const SCORE = raw("greatest(-1, least(1, 1 - b.distance))");
 
 /**
  * How many candidates the index examines. A filter may exclude whole regions of the
@@ -105,84 +54,38 @@ function effortFor({ condition, namespace }: Scope, limit: number): number {
 
 /**
  * The settings hold for the statement's own transaction. They are evaluated first,
- * because the rest of the statement needs their row.
+ * because the rest of the statement needs their row. The length stands in the text:
+ * an index of one length serves only a query that names it.
  */
-async function throughIndex(
-  { ask, names }: VectorSearch,
-  { schema }: VectorSupport,
+export function indexQuery(
+  dialect: StoreDialect,
+  support: VectorSupport,
   scope: Scope,
   vector: Float32Array,
   limit: number,
-): Promise<readonly RankedItem[]> {
-  const dims = vector.length;
-  const values = new Values();
-  const effort = values.add(String(effortFor(scope, limit)), "text");
-  const query = values.add(textOf(vector), `${schema}.vector(${dims})`);
-  const distance = `(v.vector::${schema}.vector(${dims})) OPERATOR(${schema}.<=>) ${query}`;
-  const sql = `WITH settings AS MATERIALIZED (
+): ItemQuery {
+  const [schema, dims] = [raw(support.schema), raw(String(vector.length))];
+  const effort = text(String(effortFor(scope, limit)));
+  const distance = sql`(v.vector::${schema}.vector(${dims})) OPERATOR(${schema}.<=>) ${textOf(vector)}::${schema}.vector(${dims})`;
+  return (columns) => sql`WITH settings AS MATERIALIZED (
       SELECT set_config('hnsw.ef_search', ${effort}, true) AS a, set_config('hnsw.iterative_scan', 'relaxed_order', true) AS b),
-    near AS MATERIALIZED (
+    best AS MATERIALIZED (
       SELECT f.id, f.distance FROM settings s CROSS JOIN LATERAL (
-        SELECT i.id, ${distance} AS distance FROM ${names.itemVectors} v JOIN ${names.items} i ON i.id = v.item
-        WHERE v.dims = ${dims} AND s.a IS NOT NULL AND ${scopeSql(scope, values)}
-        ORDER BY ${distance} LIMIT ${limit}) AS f)
-    SELECT ${ITEM_COLUMNS}, 1 - n.distance AS score FROM near n JOIN ${names.items} i ON i.id = n.id
-    ORDER BY n.distance, n.id`;
-  return (await ask(sql, values.list)).map(toHit);
+        SELECT i.id, ${distance} AS distance FROM ${dialect.items} i ${dialect.vectors.join}
+        WHERE v.dims = ${dims} AND s.a IS NOT NULL AND ${within(dialect, scope).sql}
+        ORDER BY ${distance} ${dialect.limit(limit)}) AS f)
+    SELECT ${columns}, ${SCORE} AS score FROM best b JOIN ${dialect.items} i ON i.id = b.id ORDER BY b.distance, b.id`;
 }
 
-const ROWS_PER_STEP = 1000;
+const textOf = (vector: Float32Array): Value => text(`[${vector.join(",")}]`);
 
-/** Without the extension: the vectors of the scope are fetched and compared in this process, as long as they are few. */
-async function inThisProcess(
-  search: VectorSearch,
-  scope: Scope,
-  vector: Float32Array,
-  limit: number,
-): Promise<readonly RankedItem[]> {
-  const { ask, names, exactUpTo } = search;
-  if ((await countUpTo(search, scope, vector, exactUpTo)) > exactUpTo) {
-    throw new StateError(
-      "TOO_LARGE",
-      `more than ${exactUpTo} vectors would have to be compared, and the server has no pgvector: run CREATE EXTENSION vector in this database, or search a smaller namespace or with a filter`,
-    );
+/** Decodes a `real[]` as `array_send` writes it: a header of 20 bytes, then a length and a number per element. */
+export function vectorOfSent(hex: unknown): Float32Array {
+  if (typeof hex !== "string" || !hex.startsWith("\\x")) {
+    throw new StateError("INCOMPATIBLE", "the server sends bytes in a form of its own: leave bytea_output at hex");
   }
-  const length = norm(vector);
-  const best = new TopHits<string>(limit);
-  for (let after = "0"; ; ) {
-    const values = new Values();
-    const sql = `SELECT i.id, array_send(v.vector) AS sent FROM ${joined(names, vector.length)}
-      WHERE i.id > ${values.add(after, "bigint")} AND ${scopeSql(scope, values)} ORDER BY i.id LIMIT ${ROWS_PER_STEP}`;
-    const rows = await ask(sql, values.list);
-    for (const row of rows) {
-      const other = vectorOfSent(row["sent"]);
-      best.add(row["id"] ?? "", cosine(vector, other, length * norm(other)));
-    }
-    if (rows.length < ROWS_PER_STEP) break;
-    after = rows.at(-1)?.["id"] ?? after;
-  }
-  return withItems(search, best);
+  const bytes = Buffer.from(hex.slice(2), "hex");
+  const vector = new Float32Array((bytes.byteLength - 20) / 8);
+  for (let index = 0; index < vector.length; index++) vector[index] = bytes.readFloatBE(24 + index * 8);
+  return vector;
 }
-
-/** An item that was deleted meanwhile is left out. */
-async function withItems({ ask, names }: VectorSearch, best: TopHits<string>): Promise<readonly RankedItem[]> {
-  const hits = best.list();
-  const values = new Values();
-  const ids = values.add(
-    hits.map(({ item }) => item),
-    "bigint[]",
-  );
-  const rows = await ask(`SELECT i.id, ${ITEM_COLUMNS} FROM ${names.items} i WHERE i.id = ANY (${ids})`, values.list);
-  const items = new Map<string, StoredItem>(rows.map((row) => [row["id"] ?? "", toItem(row)]));
-  return hits.flatMap(({ item: id, score }) => {
-    const item = items.get(id);
-    return item === undefined ? [] : [{ item, score }];
-  });
-}
-
-const toHit = (row: TextRow): RankedItem => ({
-  item: toItem(row),
-  score: Math.max(-1, Math.min(1, Number(row["score"]))),
-});
-
-const textOf = (vector: Float32Array): string => `[${vector.join(",")}]`;

@@ -1,12 +1,12 @@
 import type { JsonValue } from "../../state/values/codec.ts";
 import type { ItemFields } from "../../store/matching.ts";
-import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
+import { encodeNamespace } from "../../store/namespaces.ts";
+import { itemOf, type SqlRow } from "../../store/sql-store/sql-store-driver.ts";
 import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/store-driver.ts";
 import type { SqliteValue } from "./connect.ts";
-import { filterSql, type Sql } from "./store-conditions.ts";
 
 /** A row of the items table, with the columns that filters look at. */
-export interface ItemRow {
+export interface ItemRow extends SqlRow {
   readonly id: number;
   readonly namespace: string;
   readonly key: string;
@@ -23,17 +23,6 @@ export interface ItemRow {
 export const ITEM_COLUMNS =
   "i.id, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.value, i.metadata, i.value_fields, i.metadata_fields";
 
-export const toItem = (row: ItemRow): StoredItem => ({
-  namespace: decodeNamespace(row.namespace),
-  key: row.key,
-  value: row.value,
-  metadata: row.metadata ?? undefined,
-  version: row.version,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-  expiresAt: row.expires_at ?? undefined,
-});
-
 export interface WriteRow {
   readonly digest: string;
   readonly version: string | null;
@@ -49,30 +38,6 @@ export const toResult = (row: WriteRow, repeated: boolean): ChangeResult => ({
   expiresAt: row.expires_at ?? undefined,
   repeated,
 });
-
-/** The condition that selects the rows `i` of a scope at a time, and what is left to check in each row. */
-export interface ScopeSql extends Sql {
-  readonly rest: Scope["condition"];
-}
-
-export function scopeSql(scope: Scope, now: number): ScopeSql {
-  const { condition } = scope;
-  const filter = condition === undefined ? undefined : filterSql(condition);
-  const live: Sql = { text: "(i.expires_at IS NULL OR i.expires_at > ?)", values: [now] };
-  const pieces = [live, namespaceSql(scope), ...(filter === undefined ? [] : [filter])];
-  return {
-    text: pieces.map(({ text }) => text).join(" AND "),
-    values: pieces.flatMap(({ values }) => values),
-    rest: filter === undefined ? condition : undefined,
-  };
-}
-
-export function namespaceSql({ namespace, recursive }: Omit<Scope, "condition">): Sql {
-  if (!recursive) return { text: "i.namespace = ?", values: [encodeNamespace(namespace)] };
-  const [from, before] = rangeBelow(namespace);
-  if (before === undefined) return { text: "1", values: [] };
-  return { text: "i.namespace >= ? AND i.namespace < ?", values: [from, before] };
-}
 
 /** What filters look at; `undefined` if it is damaged. */
 export function fieldsOf(row: ItemRow): ItemFields | undefined {
@@ -91,7 +56,7 @@ export function fieldsOf(row: ItemRow): ItemFields | undefined {
  * value is handed on as one that cannot be read, so that the item is named and not shown.
  */
 export const toFoundItem = (row: ItemRow, condition: Scope["condition"]): StoredItem =>
-  condition === undefined || fieldsOf(row) !== undefined ? toItem(row) : { ...toItem(row), value: "" };
+  condition === undefined || fieldsOf(row) !== undefined ? itemOf(row) : { ...itemOf(row), value: "" };
 
 export const idValues = ({ namespace, key }: ItemId): readonly [string, string] => [encodeNamespace(namespace), key];
 

@@ -16,7 +16,6 @@ export interface StoreStatements {
   readonly removeWords: SqliteStatement;
   readonly insertVector: SqliteStatement;
   readonly removeVector: SqliteStatement;
-  readonly vectorOf: SqliteStatement;
   readonly vectorById: SqliteStatement;
   readonly newestPut: SqliteStatement;
   readonly insertPut: SqliteStatement;
@@ -24,8 +23,6 @@ export interface StoreStatements {
   readonly putOf: SqliteStatement;
   readonly byVersion: SqliteStatement;
   readonly byVector: SqliteStatement;
-  readonly anyVector: SqliteStatement;
-  readonly anyVectorBelow: SqliteStatement;
   readonly findWrite: SqliteStatement;
   readonly insertWrite: SqliteStatement;
   readonly forgetWrites: SqliteStatement;
@@ -55,7 +52,6 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     removeWords: prepare(`DELETE FROM ${itemWords} WHERE rowid = ?`),
     insertVector: prepare(`INSERT INTO ${itemVectors} (item, dims, vector) VALUES (?, ?, ?) RETURNING id`),
     removeVector: prepare(`DELETE FROM ${itemVectors} WHERE item = ?`),
-    vectorOf: prepare(`SELECT vector FROM ${itemVectors} WHERE item = ?`),
     vectorById: prepare(`SELECT vector FROM ${itemVectors} WHERE id = ?`),
     newestPut: prepare(`SELECT max(vector) AS vector FROM ${itemPuts}`),
     insertPut: prepare(`INSERT INTO ${itemPuts} (vector, version) VALUES (?, ?)`),
@@ -63,11 +59,6 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     putOf: prepare(`SELECT version FROM ${itemPuts} WHERE vector = ?`),
     byVersion: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.id = ? AND i.version = ?`),
     byVector: prepare(`SELECT ${ITEM_COLUMNS} FROM ${itemVectors} v JOIN ${items} i ON i.id = v.item WHERE v.id = ?`),
-    anyVector: prepare(`SELECT dims FROM ${itemVectors} LIMIT 1`),
-    anyVectorBelow: prepare(
-      `SELECT v.dims FROM ${items} i JOIN ${itemVectors} v ON v.item = i.id
-       WHERE i.namespace >= ? AND i.namespace < ? LIMIT 1`,
-    ),
     findWrite: prepare(
       `SELECT digest, version, created_at, updated_at, expires_at FROM ${itemWrites} WHERE write_key = ?`,
     ),

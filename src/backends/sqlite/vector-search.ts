@@ -1,4 +1,6 @@
 import { matches } from "../../store/matching.ts";
+import { placedIn, within } from "../../store/sql-store/queries.ts";
+import { joined, number, raw, type Sql, sql, text } from "../../store/sql-store/sql.ts";
 import type { RankedItem, Scope } from "../../store/store-driver.ts";
 import { TopHits } from "../../store/top-hits.ts";
 import { vectorFromBytes } from "../../store/vector-bytes.ts";
@@ -6,12 +8,13 @@ import { type VectorScope, VectorShelf } from "../../store/vector-shelf.ts";
 import { type TableMark, type VectorQuestion, type VectorRow, VectorTable } from "../../store/vector-table.ts";
 import { cosine, norm } from "../../store/vectors.ts";
 import type { Connection } from "./connection.ts";
-import { fieldsOf, type ItemRow, namespaceSql, scopeSql, toFoundItem } from "./store-rows.ts";
+import { rowsOf, storeDialect } from "./store-dialect.ts";
+import { fieldsOf, type ItemRow, toFoundItem } from "./store-rows.ts";
 import type { StoreStatements } from "./store-statements.ts";
 
 /** How many rows one step reads, so that the event loop turns in between. */
 const ROWS_PER_STEP = 2000;
-const FIELD_COLUMNS = "i.value, i.metadata, i.value_fields, i.metadata_fields";
+const FIELD_COLUMNS = raw("i.value, i.metadata, i.value_fields, i.metadata_fields");
 
 interface VectorItemRow extends ItemRow {
   /** The number of the vector's row. A put of any kind makes a new one, with a higher number. */
@@ -79,7 +82,7 @@ export class SqliteVectorSearch {
   async #load(place: VectorScope): Promise<VectorTable<number> | undefined> {
     const table = new VectorTable<number>(place.dimension);
     const mark = await this.#connection.read(newestMark);
-    const isWhole = await this.#walk(place, "v.vector", (row) => {
+    const isWhole = await this.#walk(place, raw("v.vector"), (row) => {
       table.set(toVectorRow(row));
       return this.#shelf.hasRoomFor(table.size, place);
     });
@@ -95,17 +98,23 @@ export class SqliteVectorSearch {
     });
   }
 
-  async #walk(place: VectorScope, columns: string, visit: (row: VectorItemRow) => boolean): Promise<boolean> {
-    const within = namespaceSql(place);
+  async #walk(place: VectorScope, columns: Sql, visit: (row: VectorItemRow) => boolean): Promise<boolean> {
     let last: readonly [string, string] | undefined;
     for (;;) {
-      const rows = await this.#connection.read(({ prepare, names }, isOurs) => {
+      const rows = await this.#connection.read((statements, isOurs) => {
         if (!isOurs) return undefined;
-        const behind = last === undefined ? "" : "AND (i.namespace, i.key) > (?, ?)";
-        const sql = `SELECT v.id AS place, i.id, i.version, i.namespace, i.key, i.expires_at, ${columns}
-          FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
-          WHERE ${within.text} ${behind} AND v.dims = ? ORDER BY i.namespace, i.key LIMIT ${ROWS_PER_STEP}`;
-        return prepare(sql).all(...within.values, ...(last ?? []), place.dimension) as VectorItemRow[];
+        const { names } = statements;
+        const conditions = [
+          ...placedIn(place),
+          ...(last === undefined ? [] : [sql`(i.namespace, i.key) > (${text(last[0])}, ${text(last[1])})`]),
+          sql`v.dims = ${number(place.dimension)}`,
+        ];
+        return rowsOf(
+          statements,
+          sql`SELECT v.id AS place, i.id, i.version, i.namespace, i.key, i.expires_at, ${columns}
+            FROM ${raw(names.items)} i JOIN ${raw(names.itemVectors)} v ON v.item = i.id
+            WHERE ${joined(conditions, " AND ")} ORDER BY i.namespace, i.key LIMIT ${number(ROWS_PER_STEP)}`,
+        ) as readonly VectorItemRow[];
       });
       if (rows === undefined || !rows.every(visit)) return false;
       const end = rows.at(-1);
@@ -145,14 +154,14 @@ function takeIn(statements: StoreStatements, place: VectorScope, table: VectorTa
   const newest = newestMark(statements).change;
   const from = table.mark.change;
   if (newest <= from) return true;
-  const { prepare, names } = statements;
-  const within = namespaceSql(place);
+  const { names } = statements;
   const to = Math.min(newest, from + ROWS_PER_STEP);
+  const places = [sql`v.id > ${number(from)} AND v.id <= ${number(to)}`, sql`v.dims = ${number(place.dimension)}`];
   // Few are newer, so they are looked at first; their items tell which of them are in the scope.
-  const sql = `SELECT v.id AS place, i.id, i.version, i.expires_at, v.vector, ${FIELD_COLUMNS}
-    FROM ${names.itemVectors} v CROSS JOIN ${names.items} i ON i.id = v.item
-    WHERE v.id > ? AND v.id <= ? AND v.dims = ? AND ${within.text}`;
-  for (const row of prepare(sql).all(from, to, place.dimension, ...within.values) as VectorItemRow[]) {
+  const newer = sql`SELECT v.id AS place, i.id, i.version, i.expires_at, v.vector, ${FIELD_COLUMNS}
+    FROM ${raw(names.itemVectors)} v CROSS JOIN ${raw(names.items)} i ON i.id = v.item
+    WHERE ${joined([...places, ...placedIn(place)], " AND ")}`;
+  for (const row of rowsOf(statements, newer) as readonly VectorItemRow[]) {
     table.set(toVectorRow(row), table.hasColumns ? fieldsOf(row) : undefined);
   }
   table.mark = markAt(statements, to);
@@ -177,15 +186,20 @@ function searchTable(
 
 /** Without a table: the filter is asked of the file, and each vector that it keeps is read. */
 function searchRows(statements: StoreStatements, scope: Scope, question: VectorQuestion): readonly RankedItem[] {
-  const { prepare, names, byVector, vectorById } = statements;
+  const { names, byVector, vectorById } = statements;
   const { vector, limit, now } = question;
-  const { text, values, rest } = scopeSql(scope, now);
-  const columns = rest === undefined ? "v.id AS place" : `v.id AS place, ${FIELD_COLUMNS}`;
-  const sql = `SELECT ${columns} FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
-    WHERE v.dims = ? AND ${text}`;
+  const dialect = storeDialect(names, now);
+  const inside = within(dialect, scope);
+  const { rest } = inside;
+  const columns = rest === undefined ? raw("") : sql`, ${FIELD_COLUMNS}`;
+  const rows = rowsOf(
+    statements,
+    sql`SELECT v.id AS place${columns} FROM ${dialect.items} i ${dialect.vectors.join}
+      WHERE v.dims = ${number(vector.length)} AND ${inside.sql}`,
+  ) as readonly VectorItemRow[];
   const best = new TopHits<number>(limit);
   const length = norm(vector);
-  for (const row of prepare(sql).all(vector.length, ...values) as VectorItemRow[]) {
+  for (const row of rows) {
     const fields = rest === undefined ? undefined : fieldsOf(row);
     if (fields !== undefined && !matches(scope.condition, fields)) continue;
     const other = vectorFromBytes((vectorById.get(row.place) as VectorItemRow).vector);
