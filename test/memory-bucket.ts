@@ -1,17 +1,30 @@
 import { randomBytes } from "node:crypto";
 import { BucketLog } from "../src/checkpoint/bucket-log/log.ts";
-import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../src/checkpoint/bucket-log/object-bucket.ts";
+import {
+  BaseObjectBucket,
+  type BucketListOptions,
+  type FoundObject,
+  type ObjectBucket,
+} from "../src/driver/object-bucket.ts";
+
+interface MemoryBucketOptions {
+  readonly honoursDeletion?: boolean;
+  readonly maxObjectBytes?: number;
+}
 
 /** The rules of an object store in memory, with every request counted. */
-export class MemoryBucket implements ObjectBucket {
+export class MemoryBucket extends BaseObjectBucket implements ObjectBucket {
   readonly objects: Map<string, FoundObject> = new Map();
   readonly requests: { readonly kind: "get" | "put" | "delete" | "list"; readonly bytes: number }[] = [];
   /** Requests that wait together are one round: how often something was awaited before the next could be asked. */
   rounds = 0;
+  override readonly maxObjectBytes: number;
   readonly #honoursDeletion: boolean;
   #round: Promise<void> | undefined;
 
-  constructor({ honoursDeletion = true }: { readonly honoursDeletion?: boolean } = {}) {
+  constructor({ honoursDeletion = true, maxObjectBytes = Number.POSITIVE_INFINITY }: MemoryBucketOptions = {}) {
+    super();
+    this.maxObjectBytes = maxObjectBytes;
     this.#honoursDeletion = honoursDeletion;
   }
 
@@ -20,14 +33,14 @@ export class MemoryBucket implements ObjectBucket {
     return this.objects.get(name);
   }
 
-  async put(name: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
+  async put(name: string, bytes: Buffer, expected: string | undefined): Promise<string | undefined> {
     await this.#request("put", bytes.byteLength);
     const found = this.objects.get(name);
-    const holds = "ifMatch" in condition ? found?.etag === condition.ifMatch : found === undefined;
-    if (!holds) return undefined;
-    const etag = randomBytes(8).toString("hex");
-    this.objects.set(name, { bytes: Buffer.from(bytes), etag });
-    return etag;
+    if (found?.version !== expected) return undefined;
+    if (bytes.byteLength > this.maxObjectBytes) throw new Error(`${bytes.byteLength} bytes are too many`);
+    const version = randomBytes(8).toString("hex");
+    this.objects.set(name, { bytes: Buffer.from(bytes), version });
+    return version;
   }
 
   async delete(name: string): Promise<void> {
@@ -35,25 +48,25 @@ export class MemoryBucket implements ObjectBucket {
     this.objects.delete(name);
   }
 
-  async deleteIf(name: string, etag: string): Promise<boolean> {
+  override async deleteIf(name: string, version: string): Promise<boolean> {
     if (!this.#honoursDeletion) return false;
     await this.#request("delete", 0);
-    if (this.objects.get(name)?.etag !== etag) return false;
-    return this.objects.delete(name);
+    const found = this.objects.get(name);
+    if (found?.version === version) this.objects.delete(name);
+    return found === undefined || found.version === version;
   }
 
-  async *list({ prefix, startAfter = "", end, delimiter, limit = 1000 }: ListOptions): AsyncGenerator<string[]> {
+  async *list({ prefix, startAfter = "", end, pageSize = 1000 }: BucketListOptions): AsyncGenerator<string[]> {
     for (let after = startAfter; ; ) {
       await this.#request("list", 0);
       const all = [...this.objects.keys()].filter((name) => name.startsWith(prefix) && name > after).sort();
-      const names = all.slice(0, limit).filter((name) => end === undefined || name < end);
-      yield delimiter === undefined ? names : foldersIn(names, prefix);
-      if (all.length <= limit) return;
-      after = all[limit - 1] ?? after;
+      yield all.slice(0, pageSize).filter((name) => end === undefined || name < end);
+      if (all.length <= pageSize) return;
+      after = all[pageSize - 1] ?? after;
     }
   }
 
-  mayHaveWritten(): boolean {
+  override mayHaveWritten(): boolean {
     return false;
   }
 
@@ -70,16 +83,12 @@ export class MemoryBucket implements ObjectBucket {
   }
 }
 
-const foldersIn = (names: readonly string[], prefix: string): string[] => [
-  ...new Set(names.map((name) => `${prefix}${name.slice(prefix.length).split("/")[0]}/`)),
-];
-
 export const logOn = (bucket: MemoryBucket): BucketLog =>
   new BucketLog(
     {
       name: "bucket",
       durability: "memory",
-      open: async () => ({ bucket, close: () => undefined }),
+      open: async () => bucket,
       classify: () => undefined,
     },
     "",

@@ -6,6 +6,7 @@
  * with the `test` and `afterAll` of vitest or node:test. Every case gets a
  * fixture of its own: `create` must give it a storage with nothing in it.
  */
+export { type BucketCase, bucketCases, bucketSuite } from "../testing/bucket-cases.ts";
 export type { CheckpointerCase, CheckpointerNeed } from "../testing/checkpointer-cases/checkpointer-case.ts";
 export { checkpointerCases, checkpointerSuite } from "../testing/checkpointer-cases/suite.ts";
 export type { ConformanceCase, ConformanceSuite, Fixture, FixtureNeed } from "../testing/conformance-case.ts";
@@ -19,6 +20,7 @@ export type { SaverCase, SaverNeed } from "../testing/saver-cases/saver-case.ts"
 export { saverCases, saverSuite } from "../testing/saver-cases/suite.ts";
 export type { StoreCase, StoreNeed } from "../testing/store-cases/store-case.ts";
 export { storeCases, storeSuite } from "../testing/store-cases/suite.ts";
+export { testBucket } from "../testing/test-bucket.ts";
 export { testCheckpointer } from "../testing/test-checkpointer.ts";
 export { testSaver } from "../testing/test-saver.ts";
 export { testStore } from "../testing/test-store.ts";

@@ -4,6 +4,7 @@
  * needs none of it.
  */
 
+export { BucketLog } from "../checkpoint/bucket-log/log.ts";
 export { openPlace, placeOf } from "../checkpoint/find/search-place.ts";
 export { assertAppend } from "../checkpoint/log/driver-rules.ts";
 export { listedThread, unreadableThread } from "../checkpoint/log/listed-threads.ts";
@@ -30,9 +31,16 @@ export {
 } from "../checkpoint/log/thread-log.ts";
 export { type Access, noStoreHere } from "../driver/access.ts";
 export { type ConnectionSource, type Lease, SharedConnection } from "../driver/connection.ts";
-export type { Driver } from "../driver/driver.ts";
+export type { Driver, ScrubReport } from "../driver/driver.ts";
 export type { Durability } from "../driver/durability.ts";
 export { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../driver/ids.ts";
+export {
+  BaseObjectBucket,
+  type BucketListOptions,
+  type BucketSource,
+  type FoundObject,
+  type ObjectBucket,
+} from "../driver/object-bucket.ts";
 export { OpenOnce } from "../driver/open-once.ts";
 export { assertOptions } from "../driver/options.ts";
 export { assertAddress, assertParameters, type LocalUrl, parseLocalUrl } from "../driver/url.ts";

@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
-import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
 import { type Access, noStoreHere } from "../../driver/access.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import {
+  BaseObjectBucket,
+  type BucketListOptions,
+  type FoundObject,
+  type ObjectBucket,
+} from "../../driver/object-bucket.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { isAmbiguous, isBucketAbsent, isObjectAbsent, isRefused, OciFailure } from "./classify.ts";
@@ -20,13 +25,18 @@ export interface BucketPlace {
 }
 
 /** One bucket, with the few operations that are needed. Only a missing object is an answer; all other failures are thrown. */
-export class OciBucket implements ObjectBucket {
+export class OciBucket extends BaseObjectBucket implements ObjectBucket {
   readonly #client: ObjectStorageClientShape;
   readonly #transport: OciTransport;
-  readonly #place: BucketPlace;
+  readonly #place: BucketPlace & { readonly ownsClient: boolean };
   readonly #namespace: OpenOnce<string> = new OpenOnce(() => this.#findNamespace());
 
-  constructor(client: ObjectStorageClientShape, transport: OciTransport, place: BucketPlace) {
+  constructor(
+    client: ObjectStorageClientShape,
+    transport: OciTransport,
+    place: BucketPlace & { readonly ownsClient: boolean },
+  ) {
+    super();
     this.#client = client;
     this.#transport = transport;
     this.#place = place;
@@ -36,7 +46,7 @@ export class OciBucket implements ObjectBucket {
     try {
       return await this.#request(async (place) => {
         const { value, eTag } = await this.#client.getObject({ ...place, objectName });
-        return { bytes: await bytesOf(value), etag: etagOf(eTag) };
+        return { bytes: await bytesOf(value), version: etagOf(eTag) };
       });
     } catch (error) {
       if (isObjectAbsent(error)) return undefined;
@@ -44,19 +54,19 @@ export class OciBucket implements ObjectBucket {
     }
   }
 
-  /** The new ETag; `undefined` if the condition did not hold. */
-  async put(objectName: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
+  async put(objectName: string, bytes: Buffer, expected: string | undefined): Promise<string | undefined> {
     const contentMD5 = createHash("md5").update(bytes).digest("base64");
     const body = { putObjectBody: bytes, contentLength: bytes.byteLength, contentMD5 };
     try {
       const type = { contentType: "application/octet-stream" };
+      const condition = expected === undefined ? { ifNoneMatch: "*" } : { ifMatch: expected };
       const request = { objectName, ...body, ...type, ...condition };
       return await this.#request(async (place) =>
         etagOf((await this.#client.putObject({ ...place, ...request })).eTag),
       );
     } catch (error) {
       // With `If-Match`, a missing object also fails the condition.
-      if (isRefused(error) || ("ifMatch" in condition && isObjectAbsent(error))) return undefined;
+      if (isRefused(error) || (expected !== undefined && isObjectAbsent(error))) return undefined;
       throw error;
     }
   }
@@ -69,7 +79,7 @@ export class OciBucket implements ObjectBucket {
     }
   }
 
-  async deleteIf(objectName: string, ifMatch: string): Promise<boolean> {
+  override async deleteIf(objectName: string, ifMatch: string): Promise<boolean> {
     try {
       await this.#request((place) => this.#client.deleteObject({ ...place, objectName, ifMatch }));
       return true;
@@ -80,27 +90,33 @@ export class OciBucket implements ObjectBucket {
     }
   }
 
-  mayHaveWritten(error: unknown): boolean {
+  override mayHaveWritten(error: unknown): boolean {
     return isAmbiguous(error);
   }
 
   /** All pages, in byte order of the names. */
-  async *list(options: ListOptions): AsyncGenerator<readonly string[], void, undefined> {
-    const { startAfter, ...always } = options;
+  async *list(options: BucketListOptions): AsyncGenerator<readonly string[], void, undefined> {
+    const { prefix, startAfter, end, pageSize } = options;
+    const always = {
+      prefix,
+      ...(end !== undefined && { end }),
+      ...(pageSize !== undefined && { limit: pageSize }),
+      fields: "name",
+    };
     let from: object = startAfter === undefined ? {} : { startAfter };
     for (;;) {
-      const request = { ...always, ...from, fields: "name" };
+      const request = { ...always, ...from };
       const page: ObjectListing = await this.#request(
         async (place) => (await this.#client.listObjects({ ...place, ...request })).listObjects,
       );
-      yield options.delimiter === undefined ? page.objects.map(({ name }) => name) : (page.prefixes ?? []);
+      yield page.objects.map(({ name }) => name);
       const next = page.nextStartWith;
       if (next === undefined || next === null || next === "") return;
       from = { start: next };
     }
   }
 
-  deleteOlderVersions(prefix: string): Promise<ScrubReport> {
+  override deleteOlderVersions(prefix: string): Promise<ScrubReport> {
     // A bucket that is not there must not be made for this.
     const send = async <T>(call: (place: object) => Promise<T>): Promise<T> => {
       const place = { namespaceName: await this.#namespace.get(), bucketName: this.#place.bucketName };
@@ -129,6 +145,10 @@ export class OciBucket implements ObjectBucket {
         send(async (place) => void (await this.#client.deleteObject({ ...place, objectName, versionId }))),
     };
     return deleteOlderVersions(versioned, prefix);
+  }
+
+  override async close(): Promise<void> {
+    if (this.#place.ownsClient) this.#client.close?.();
   }
 
   async #request<T>(call: (place: object) => Promise<T>): Promise<T> {

@@ -26,7 +26,6 @@ interface VersionListing {
 
 export interface ObjectListing {
   readonly objects: readonly { readonly name: string }[];
-  readonly prefixes?: readonly string[];
   readonly nextStartWith?: string | null;
 }
 

@@ -20,10 +20,7 @@ export class OciLog extends BucketLog {
     const open = async () => {
       const transport = new OciTransport(requestTimeoutMs);
       const client = given ?? (await createClient(connection, transport));
-      return {
-        bucket: new OciBucket(client, transport, options),
-        close: () => (given === undefined ? client.close?.() : undefined),
-      };
+      return new OciBucket(client, transport, { ...options, ownsClient: given === undefined });
     };
     super({ name: "oci", durability: DURABILITY, open, classify }, prefix);
   }

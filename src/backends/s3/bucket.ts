@@ -1,7 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
 import { type Access, noStoreHere } from "../../driver/access.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import {
+  BaseObjectBucket,
+  type BucketListOptions,
+  type FoundObject,
+  type ObjectBucket,
+} from "../../driver/object-bucket.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { lateAfter, untilAborted } from "../../internal/time.ts";
@@ -16,10 +21,12 @@ export interface S3Place {
   /** Where an object may be created briefly, to test what the service supports. */
   readonly probePrefix: string;
   readonly requestTimeoutMs: number;
+  /** Whether `close` closes the client. */
+  readonly ownsClient: boolean;
 }
 
 /** One bucket of S3 or of a service that speaks its protocol. */
-export class S3Bucket implements ObjectBucket {
+export class S3Bucket extends BaseObjectBucket implements ObjectBucket {
   readonly #sdk: S3Module;
   readonly #client: S3ClientShape;
   readonly #place: S3Place;
@@ -27,6 +34,7 @@ export class S3Bucket implements ObjectBucket {
   readonly #honoursDeletion: OpenOnce<boolean> = new OpenOnce(() => this.#probeDeletion());
 
   constructor(sdk: S3Module, client: S3ClientShape, place: S3Place) {
+    super();
     this.#sdk = sdk;
     this.#client = client;
     this.#place = place;
@@ -36,7 +44,7 @@ export class S3Bucket implements ObjectBucket {
     try {
       return await this.#request(async (send) => {
         const { Body, ETag } = (await send(new this.#sdk.GetObjectCommand(this.#named(name)))) as GetAnswer;
-        return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), etag: etagOf(ETag) };
+        return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), version: etagOf(ETag) };
       });
     } catch (error) {
       if (isObjectAbsent(error)) return undefined;
@@ -44,9 +52,9 @@ export class S3Bucket implements ObjectBucket {
     }
   }
 
-  async put(name: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
+  async put(name: string, bytes: Buffer, expected: string | undefined): Promise<string | undefined> {
     const ContentMD5 = createHash("md5").update(bytes).digest("base64");
-    const when = "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: condition.ifNoneMatch };
+    const when = expected === undefined ? { IfNoneMatch: "*" } : { IfMatch: expected };
     const body = { Body: bytes, ContentLength: bytes.byteLength, ContentMD5, ContentType: "application/octet-stream" };
     try {
       return await this.#request(async (send) => {
@@ -54,7 +62,7 @@ export class S3Bucket implements ObjectBucket {
         return etagOf(((await send(command)) as { readonly ETag?: string }).ETag);
       });
     } catch (error) {
-      if (isRefused(error) || ("ifMatch" in condition && isObjectAbsent(error))) return undefined;
+      if (isRefused(error) || (expected !== undefined && isObjectAbsent(error))) return undefined;
       throw error;
     }
   }
@@ -67,28 +75,24 @@ export class S3Bucket implements ObjectBucket {
    * Amazon's S3 refuses a conditional delete whose condition does not hold. MinIO
    * ignores the condition, so it is never sent there.
    */
-  async deleteIf(name: string, etag: string): Promise<boolean> {
+  override async deleteIf(name: string, version: string): Promise<boolean> {
     if (!(await this.#honoursDeletion.get())) return false;
-    return this.#deleteMatching(name, etag);
+    return this.#deleteMatching(name, version);
   }
 
-  async *list(options: ListOptions): AsyncGenerator<readonly string[], void, undefined> {
-    const { prefix, startAfter, end, delimiter, limit } = options;
+  async *list(options: BucketListOptions): AsyncGenerator<readonly string[], void, undefined> {
+    const { prefix, startAfter, end, pageSize } = options;
     const input = {
       Bucket: this.#place.bucketName,
       Prefix: prefix,
       ...(startAfter !== undefined && { StartAfter: startAfter }),
-      ...(delimiter !== undefined && { Delimiter: delimiter }),
-      ...(limit !== undefined && { MaxKeys: limit }),
+      ...(pageSize !== undefined && { MaxKeys: pageSize }),
     };
     let from: object = {};
     for (;;) {
       const command = new this.#sdk.ListObjectsV2Command({ ...input, ...from });
       const page = (await this.#request((send) => send(command))) as ListAnswer;
-      const names =
-        delimiter === undefined
-          ? (page.Contents ?? []).map(({ Key }) => Key ?? "")
-          : (page.CommonPrefixes ?? []).map(({ Prefix }) => Prefix ?? "");
+      const names = (page.Contents ?? []).map(({ Key }) => Key ?? "");
       yield end === undefined ? names : names.filter((name) => name < end);
       const isPast = end !== undefined && names.some((name) => name >= end);
       if (isPast || page.IsTruncated !== true || page.NextContinuationToken === undefined) return;
@@ -96,14 +100,18 @@ export class S3Bucket implements ObjectBucket {
     }
   }
 
-  deleteOlderVersions(prefix: string): Promise<ScrubReport> {
+  override deleteOlderVersions(prefix: string): Promise<ScrubReport> {
     return deleteOlderVersions({ sdk: this.#sdk, bucketName: this.#place.bucketName }, prefix, (command) =>
       this.#request((send) => send(command)),
     );
   }
 
-  mayHaveWritten(error: unknown): boolean {
+  override mayHaveWritten(error: unknown): boolean {
     return isAmbiguous(error);
+  }
+
+  override async close(): Promise<void> {
+    if (this.#place.ownsClient) this.#client.destroy?.();
   }
 
   async #deleteMatching(name: string, etag: string): Promise<boolean> {
@@ -120,9 +128,7 @@ export class S3Bucket implements ObjectBucket {
 
   async #probeDeletion(): Promise<boolean> {
     const name = `${this.#place.probePrefix}probes/${randomBytes(8).toString("hex")}`;
-    await this.put(name, Buffer.from("holdfast asks whether this store honours If-Match on DELETE\n"), {
-      ifNoneMatch: "*",
-    });
+    await this.put(name, Buffer.from("holdfast asks whether this store honours If-Match on DELETE\n"), undefined);
     await this.#deleteMatching(name, '"00000000000000000000000000000000"');
     const isStillThere = (await this.get(name)) !== undefined;
     if (isStillThere) await this.delete(name);
@@ -158,7 +164,6 @@ interface GetAnswer {
 
 interface ListAnswer {
   readonly Contents?: readonly { readonly Key?: string }[];
-  readonly CommonPrefixes?: readonly { readonly Prefix?: string }[];
   readonly IsTruncated?: boolean;
   readonly NextContinuationToken?: string;
 }

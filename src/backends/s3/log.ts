@@ -26,10 +26,7 @@ export class S3Log extends BucketLog {
       const sdk = await loadSdk();
       const client = given ?? createClient(sdk, connection);
       const place = { bucketName, access, probePrefix: checkedPrefix(prefix), requestTimeoutMs };
-      return {
-        bucket: new S3Bucket(sdk, client, place),
-        close: () => (given === undefined ? client.destroy?.() : undefined),
-      };
+      return new S3Bucket(sdk, client, { ...place, ownsClient: given === undefined });
     };
     const { credentials } = connection;
     const secrets = [credentials?.secretAccessKey, credentials?.sessionToken].filter((secret) => secret !== undefined);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { logOn, MemoryBucket } from "../../../test/memory-bucket.ts";
+import type { FoundObject } from "../../driver/object-bucket.ts";
 import { placeAt, type RequestFields, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { AppendRequest, LogRecord, ThreadLog } from "../log/thread-log.ts";
-import type { Condition, FoundObject } from "./object-bucket.ts";
 
 const LARGE = Buffer.alloc(20_000, "x");
 
@@ -42,8 +42,8 @@ class Dying extends MemoryBucket {
     return this.#perhaps(() => super.get(name));
   }
 
-  override put(name: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
-    return this.#perhaps(() => super.put(name, bytes, condition));
+  override put(name: string, bytes: Buffer, expected: string | undefined): Promise<string | undefined> {
+    return this.#perhaps(() => super.put(name, bytes, expected));
   }
 
   override delete(name: string): Promise<void> {
@@ -184,8 +184,8 @@ describe.each(Object.entries(ACTS))("while %s sleeps at any request", (_, slow) 
 test("an append of several records whose answer was lost is known as made, without asking twice", async () => {
   class Deaf extends MemoryBucket {
     isDeaf = false;
-    override async put(name: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
-      const etag = await super.put(name, bytes, condition);
+    override async put(name: string, bytes: Buffer, expected: string | undefined): Promise<string | undefined> {
+      const etag = await super.put(name, bytes, expected);
       if (this.isDeaf && name.startsWith("threads/")) throw new Error("the answer was lost");
       return etag;
     }

@@ -23,7 +23,7 @@ const documentOf = (threadId: string): string => `threads/${threadId}`;
 function alter(bucket: MemoryBucket, name: string, change: (bytes: Buffer) => Buffer): void {
   const found = bucket.objects.get(name);
   if (found === undefined) throw new Error(`there is no object ${name}`);
-  bucket.objects.set(name, { etag: `${found.etag} altered`, bytes: change(Buffer.from(found.bytes)) });
+  bucket.objects.set(name, { version: `${found.version} altered`, bytes: change(Buffer.from(found.bytes)) });
 }
 
 /** Cuts the document in half, as a transfer that broke off would. */

@@ -1,4 +1,5 @@
-import { firstRecordOf, numberName, pageName, threadName } from "./layout.ts";
+import { inParallel } from "../../internal/concurrency.ts";
+import { firstRecordOf, isThreadName, numberName, pageName, threadName } from "./layout.ts";
 import { finishedThread, isUnswept, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import type { Life, Part, ThreadStore } from "./thread-store.ts";
@@ -43,14 +44,48 @@ export async function sweepLife(store: ThreadStore, life: Life, below?: number):
  * what makes it safe: see rule 5 of the layout.
  */
 export async function sweepFolder(store: ThreadStore, name: string): Promise<void> {
-  const folder = store.layout.folder(name);
-  for await (const found of store.bucket.list({ prefix: folder })) {
-    if (found.length === 0) continue;
-    const { document } = await store.loadNamed(name);
-    const lives = [document?.thread?.life, ...(document?.copying ?? [])];
-    const isOver = (object: string): boolean => !lives.includes(object.slice(folder.length).split("/")[0]);
-    await store.deleteObjects(found.filter(isOver));
+  for await (const found of store.bucket.list({ prefix: store.layout.folder(name) })) {
+    if (found.length > 0) await deleteEnded(store, name, found);
   }
+}
+
+/** Of objects in a thread's folder, those of lives that its document does not speak of. The document is read now, after they were found. */
+async function deleteEnded(store: ThreadStore, name: string, found: readonly string[]): Promise<void> {
+  const { document } = await store.loadNamed(name);
+  const lives = [document?.thread?.life, ...(document?.copying ?? [])];
+  const { length } = store.layout.folder(name);
+  await store.deleteObjects(found.filter((object) => !lives.includes(object.slice(length).split("/")[0])));
+}
+
+/**
+ * Goes through the whole prefix: first the folders, whose objects may no longer
+ * belong to any document; then the documents that only list what is to be
+ * deleted. Announced copies are left alone, because they may be under way.
+ */
+export async function removeLeftovers(store: ThreadStore): Promise<void> {
+  const { records, documents } = store.layout;
+  for await (const found of store.bucket.list({ prefix: records })) {
+    const byThread = new Map<string, string[]>();
+    for (const object of found) {
+      const name = object.slice(records.length).split("/")[0] ?? "";
+      const objects = byThread.get(name);
+      if (objects === undefined) byThread.set(name, [object]);
+      else objects.push(object);
+    }
+    for (const [name, objects] of byThread) if (isThreadName(name)) await deleteEnded(store, name, objects);
+  }
+  for await (const objects of store.bucket.list({ prefix: documents })) {
+    const names = objects.map((object) => object.slice(documents.length)).filter(isThreadName);
+    await inParallel(names, (name) => discardEmpty(store, name));
+  }
+}
+
+async function discardEmpty(store: ThreadStore, name: string): Promise<void> {
+  const found = await store.loadNamed(name);
+  const { document } = found;
+  if (document === undefined || document.thread !== undefined || document.copying.length > 0) return;
+  await sweepFolder(store, name);
+  await store.discard(document.threadId, found);
 }
 
 /** After a lost race: parts that were written and that the newest document does not count would stay for ever. */

@@ -19,11 +19,11 @@ import { nodeCrypto } from "../../internal/node-builtins.ts";
  *
  * Five rules make this safe between processes, without any lock:
  *
- * 1. Only documents ever change, and only by a PUT that carries `If-Match` with
- *    the ETag that was read, or `If-None-Match: *`. That PUT is the commit: of
+ * 1. Only documents ever change, and only by a PUT on condition that the version is
+ *    the one that was read, or that there is no document. That PUT is the commit: of
  *    two writers one is refused, and nothing of its write can be seen. Unlike
  *    the creation of a numbered object, it is refused also after the number was
- *    deleted, or the whole thread: whoever comes late finds another ETag or none.
+ *    deleted, or the whole thread: a late writer finds another version or none.
  * 2. Everything else is written once, before the commit that speaks of it, and
  *    never changed. So a reader that has a document has one moment of the thread.
  * 3. What a commit makes superfluous is named in the document and deleted after

@@ -1,5 +1,5 @@
 import type { ScrubReport } from "../../driver/driver.ts";
-import type { Durability } from "../../driver/durability.ts";
+import type { BucketSource } from "../../driver/object-bucket.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { assertAppend } from "../log/driver-rules.ts";
@@ -17,35 +17,17 @@ import {
 } from "../log/thread-log.ts";
 import { append } from "./appending.ts";
 import { copyThread } from "./copying.ts";
+import { removeLeftovers } from "./finishing.ts";
 import { checkedPrefix } from "./layout.ts";
-import { removeLeftovers } from "./leftovers.ts";
-import type { ObjectBucket } from "./object-bucket.ts";
 import { untilNotOvertaken } from "./overtaken.ts";
 import { Removals } from "./removing.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { ThreadStore } from "./thread-store.ts";
 import { walkThreads } from "./thread-walk.ts";
 
-/** A bucket that was reached, and how to release it. */
-export interface OpenedBucket {
-  readonly bucket: ObjectBucket;
-  /** Frees what was opened for it; a client that was handed in stays open. */
-  close(): void;
-}
-
-/** What a backend states about its object store. */
-export interface BucketProvider {
-  readonly name: string;
-  readonly secrets?: readonly string[];
-  readonly durability: Durability;
-  open(): Promise<OpenedBucket>;
-  classify(error: unknown): ErrorCode | undefined;
-}
-
 interface Opened {
   readonly store: ThreadStore;
   readonly removals: Removals;
-  readonly close: () => void;
 }
 
 /** Threads as objects in a bucket, shared by any number of processes. For their layout see `layout.ts`. */
@@ -53,17 +35,17 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   readonly name: string;
   readonly secrets: readonly string[];
   readonly capabilities: LogCapabilities;
-  readonly #provider: BucketProvider;
+  readonly #source: BucketSource;
   readonly #prefix: string;
   readonly #bucket: OpenOnce<Opened> = new OpenOnce(() => this.#connect());
   #isClosed = false;
 
-  constructor(provider: BucketProvider, prefix: string) {
+  constructor(source: BucketSource, prefix: string) {
     super();
-    this.name = provider.name;
-    this.secrets = provider.secrets ?? [];
+    this.name = source.name;
+    this.secrets = source.secrets ?? [];
     this.capabilities = {
-      durability: provider.durability,
+      durability: source.durability,
       conditionalAppend: true,
       listThreads: true,
       // Lifecycle rules go by the age of objects, not by a time for each thread.
@@ -72,7 +54,7 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
       // However long a chain is, it has few pages, and they are read at once.
       maxChainRecords: Number.POSITIVE_INFINITY,
     };
-    this.#provider = provider;
+    this.#source = source;
     this.#prefix = checkedPrefix(prefix);
   }
 
@@ -151,16 +133,13 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   }
 
   classify(error: unknown): ErrorCode | undefined {
-    return this.#provider.classify(error);
+    return this.#source.classify(error);
   }
 
   override async scrub(): Promise<ScrubReport> {
     const { store } = await this.#open();
     await removeLeftovers(store);
-    const { done, remains } = (await store.bucket.deleteOlderVersions?.(this.#prefix)) ?? {
-      done: [],
-      remains: ["older versions of objects, where the bucket keeps them"],
-    };
+    const { done, remains } = await store.bucket.deleteOlderVersions(this.#prefix);
     return {
       done: ["objects that held it were deleted", ...done],
       remains: [...remains, "replicas of the bucket, and copies that rules of it made"],
@@ -171,7 +150,7 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
     this.#isClosed = true;
     const opened = await this.#bucket.opened();
     this.#bucket.forget();
-    opened?.close();
+    await opened?.store.bucket.close();
   }
 
   async #read<T>(threadId: string, read: (reader: ThreadReader) => Promise<T>): Promise<T | undefined> {
@@ -191,8 +170,7 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   }
 
   async #connect(): Promise<Opened> {
-    const { bucket, close } = await this.#provider.open();
-    const store = new ThreadStore(bucket, this.#prefix);
-    return { store, removals: new Removals(store), close };
+    const store = new ThreadStore(await this.#source.open(), this.#prefix);
+    return { store, removals: new Removals(store) };
   }
 }

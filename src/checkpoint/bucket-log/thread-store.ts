@@ -1,7 +1,7 @@
+import type { ObjectBucket } from "../../driver/object-bucket.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
 import { bodyName, Layout, pageName, threadName } from "./layout.ts";
-import type { Condition, ObjectBucket } from "./object-bucket.ts";
 import {
   damaged,
   inlineBodies,
@@ -17,10 +17,10 @@ import { packDocument, type StoredPage, type ThreadDocument, unpackDocument } fr
 /** A thread's document at one moment. Without one, there is no thread and no trace of one. */
 export interface FoundDocument {
   readonly document: ThreadDocument | undefined;
-  readonly etag: string | undefined;
+  readonly version: string | undefined;
 }
 
-export const NOTHING: FoundDocument = { document: undefined, etag: undefined };
+export const NOTHING: FoundDocument = { document: undefined, version: undefined };
 
 /**
  * A page or body that the document refers to and that is missing: the document has
@@ -84,7 +84,7 @@ export class ThreadStore {
   async loadNamed(name: string): Promise<FoundDocument> {
     const object = this.layout.document(name);
     const found = await this.bucket.get(object);
-    return found === undefined ? NOTHING : { document: unpackDocument(object, found.bytes), etag: found.etag };
+    return found === undefined ? NOTHING : { document: unpackDocument(object, found.bytes), version: found.version };
   }
 
   /** What this process wrote last, once. It may be outdated; then a commit on it is refused. */
@@ -101,12 +101,11 @@ export class ThreadStore {
   }
 
   /** Replaces what was found by `next`; `undefined` if another writer was faster. */
-  async commit({ etag }: FoundDocument, next: ThreadDocument): Promise<FoundDocument | undefined> {
+  async commit({ version }: FoundDocument, next: ThreadDocument): Promise<FoundDocument | undefined> {
     const object = this.layout.document(threadName(next.threadId));
-    const condition: Condition = etag === undefined ? { ifNoneMatch: "*" } : { ifMatch: etag };
     try {
-      const written = await this.bucket.put(object, packDocument(next), condition);
-      return written === undefined ? undefined : { document: next, etag: written };
+      const written = await this.bucket.put(object, packDocument(next), version);
+      return written === undefined ? undefined : { document: next, version: written };
     } catch (error) {
       if (!this.bucket.mayHaveWritten(error)) throw error;
       const now = await this.load(next.threadId).catch(() => NOTHING);
@@ -120,14 +119,14 @@ export class ThreadStore {
    * store has no conditional delete: an empty document is a few bytes, and
    * deleting it could take a new thread with it.
    */
-  async discard(threadId: string, { etag }: FoundDocument): Promise<void> {
-    if (etag !== undefined) await this.bucket.deleteIf(this.layout.document(threadName(threadId)), etag);
+  async discard(threadId: string, { version }: FoundDocument): Promise<void> {
+    if (version !== undefined) await this.bucket.deleteIf(this.layout.document(threadName(threadId)), version);
   }
 
   /** If the name is taken, an earlier attempt wrote the very same content: see rule 4 of the layout. */
   async writePart(life: Life, part: Part | PagePart): Promise<void> {
     const name = this.#nameOf(life, part.name);
-    await this.bucket.put(name, part.bytes, { ifNoneMatch: "*" });
+    await this.bucket.put(name, part.bytes, undefined);
     if ("page" in part) this.#pages.set(name, part.records, part.page.bytes);
   }
 

@@ -42,7 +42,7 @@ async function* threadNames(
 ): AsyncGenerator<readonly string[], void, undefined> {
   const { documents } = store.layout;
   const startAfter = after === undefined ? {} : { startAfter: `${documents}${after}` };
-  const some = { prefix: `${documents}${namePrefix(prefix)}`, limit: Math.min(NAMES_AT_ONCE, limit + 1) };
+  const some = { prefix: `${documents}${namePrefix(prefix)}`, pageSize: Math.min(NAMES_AT_ONCE, limit + 1) };
   for await (const objects of store.bucket.list({ ...some, ...startAfter })) {
     yield objects.map((object) => object.slice(documents.length)).filter(isThreadName);
   }
