@@ -66,7 +66,7 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts":
     "the default of the option `now`; counts the storage's clock on between two measurements",
-  "src/saver/thread/new-checkpoint-id.ts": "ids that grow with time",
+  "src/saver/saver.ts": "ids that grow with time",
   "src/sealing/keyring-options.ts": "the default of the option `now`",
   "src/sealing/sealed-copy.ts": "the age of leftovers",
   "src/server/rate-limiter.ts": "the default of its clock",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
-import { toLangGraphSaver } from "../adapters/langgraph/to-langgraph-saver.ts";
+import { toLangGraphSaver } from "../adapters/langgraph/saver.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { BaseStore } from "../store/base-store.ts";

@@ -3,7 +3,5 @@
  * `@langchain/langgraph-checkpoint` and `@langchain/core`, which LangGraph brings along.
  */
 export { copyGraphThreads, type MovingInOptions, type MovingInReport } from "../adapters/langgraph/moving-in.ts";
-export { LangGraphSaver, type LangGraphSaverOptions } from "../adapters/langgraph/saver.ts";
-export { LangGraphStore, type LangGraphStoreOptions } from "../adapters/langgraph/store.ts";
-export { toLangGraphSaver } from "../adapters/langgraph/to-langgraph-saver.ts";
-export { toLangGraphStore } from "../adapters/langgraph/to-langgraph-store.ts";
+export { LangGraphSaver, type LangGraphSaverOptions, toLangGraphSaver } from "../adapters/langgraph/saver.ts";
+export { LangGraphStore, type LangGraphStoreOptions, toLangGraphStore } from "../adapters/langgraph/store.ts";

@@ -9,6 +9,7 @@ export {
   type ListedCheckpoint,
   type ListRequest,
   type ListThreadsRequest,
+  newCheckpointId,
   type PendingWrite,
   type PruneRequest,
   type PutRequest,
@@ -18,4 +19,3 @@ export {
   type Saver,
   SPECIAL_CHANNELS,
 } from "../saver/saver.ts";
-export { newCheckpointId } from "../saver/thread/new-checkpoint-id.ts";

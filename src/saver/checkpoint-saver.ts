@@ -9,18 +9,19 @@ import {
   shareContext,
 } from "../checkpoint/context.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/find/finding.ts";
+import { copyThread } from "../checkpoint/history/branching.ts";
+import { removeThread } from "../checkpoint/history/removing-threads.ts";
 import { assertThreadLog } from "../checkpoint/log/assert-thread-log.ts";
 import { placeOfTail } from "../checkpoint/log/driver-rules.ts";
 import { readableThreads } from "../checkpoint/log/listed-threads.ts";
 import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/log/thread-log.ts";
-import { redactedMetadata } from "../checkpoint/record/metadata.ts";
 import { assertThreadId } from "../driver/ids.ts";
-import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { openCursor, type Page, page, sealCursor } from "../driver/page.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import type { Removal } from "./history/removing.ts";
+import { ListReader, listThread } from "./history/listing.ts";
+import { nothingWhereHeld, type Removal, removeCheckpoints } from "./history/removing.ts";
 import {
   checkedDeleteForRuns,
   checkedGet,
@@ -30,21 +31,25 @@ import {
   checkedPut,
   checkedPutWrites,
 } from "./requests.ts";
-import type {
-  DeleteForRunsRequest,
-  GetRequest,
-  ListedCheckpoint,
-  ListRequest,
-  ListThreadsRequest,
-  PruneRequest,
-  PutRequest,
-  PutWritesRequest,
-  RemovedReport,
-  SavedCheckpoint,
-  Saver,
+import {
+  type DeleteForRunsRequest,
+  type GetRequest,
+  type ListedCheckpoint,
+  type ListRequest,
+  type ListThreadsRequest,
+  type PruneRequest,
+  type PutRequest,
+  type PutWritesRequest,
+  type RemovedReport,
+  replacesEarlier,
+  type SavedCheckpoint,
+  type Saver,
+  writeIndex,
 } from "./saver.ts";
-import type { GraphThreads } from "./thread/graph-threads.ts";
-import { replacesEarlier, writeIndex } from "./thread/write-rules.ts";
+import { assertGraphThread, graphThreadsIn, isGraph } from "./thread/graph-kind.ts";
+import { metadataText } from "./thread/graph-record.ts";
+import { GraphThreads } from "./thread/graph-threads.ts";
+import { openCheckpoint } from "./thread/reading.ts";
 import { type PackOptions, packValue } from "./values/packing.ts";
 import { packParts } from "./values/parts.ts";
 import { Shadows } from "./values/shadows.ts";
@@ -70,13 +75,10 @@ const DEFAULT_SLACK = 256 * 1024;
 const READY = Promise.resolve();
 const NOTHING_REMOVED = { checkpoints: 0 };
 
-/** All that writes and reads. Loaded with the first call; what a call is given is checked and packed before. */
-const working = new OpenOnce(() => import("./thread/working.ts"));
-
 /** A versioned history with pending writes on any storage that can be a `ThreadLog`. */
 export class CheckpointSaver implements Saver {
   readonly #context: CheckpointContext;
-  readonly #threads: OpenOnce<GraphThreads>;
+  readonly #threads: GraphThreads;
   readonly #packing: PackOptions;
   readonly #close: (() => Promise<void>) | undefined;
   #isClosed = false;
@@ -91,10 +93,7 @@ export class CheckpointSaver implements Saver {
     this.#context = shared === undefined ? openContext(this, log, options) : shareContext(this, shared.context);
     this.#packing = { shadows: new Shadows(), redactor: this.#context.redactor };
     this.#close = shared === undefined ? () => this.#closeLog() : shared.close;
-    this.#threads = new OpenOnce(async () => {
-      const { GraphThreads } = await working.get();
-      return new GraphThreads(this.#context, slackBytes, conflict === "refuse");
-    });
+    this.#threads = new GraphThreads(this.#context, slackBytes, conflict === "refuse");
     insides.set(this, { context: this.#context, threads: this.#threads });
   }
 
@@ -120,11 +119,11 @@ export class CheckpointSaver implements Saver {
     } = checkedPut(given);
     const parts = packParts(checkpointData, "checkpointData", this.#packing);
     const isBare = Object.keys(metadata).length === 0;
-    const text = isBare ? undefined : redactedMetadata(metadata, this.#context.redactor);
+    const text = isBare ? undefined : metadataText(metadata, this.#context.redactor);
     const createdAt = this.#context.now();
     const operation = { kind: "put" as const, ns, id, parentId, parts, metadata: text, createdAt };
     const source = metadata["source"];
-    await (await this.#threads.get()).put(threadId, operation, source, READY);
+    await this.#threads.put(threadId, operation, source, READY);
   }
 
   async putWrites(given: PutWritesRequest): Promise<void> {
@@ -137,21 +136,19 @@ export class CheckpointSaver implements Saver {
     });
     if (writes.length === 0) return;
     const operation = { kind: "writes" as const, ns, id, taskId, replaces: replacesEarlier(writes), writes: packed };
-    await (await this.#threads.get()).putWrites(threadId, operation, READY);
+    await this.#threads.putWrites(threadId, operation, READY);
   }
 
   async get(given: GetRequest): Promise<SavedCheckpoint | undefined> {
     this.#assertOpen("get");
     const { threadId, checkpointNs = "", checkpointId } = checkedGet(given);
-    const [threads, { openCheckpoint }] = [await this.#threads.get(), await working.get()];
-    const found = await threads.find(threadId, checkpointNs, checkpointId);
+    const found = await this.#threads.find(threadId, checkpointNs, checkpointId);
     return found && this.#context.guard({ operation: "get", threadId }, () => openCheckpoint(threadId, found, {}));
   }
 
   async listCheckpoints(given?: ListRequest): Promise<readonly ListedCheckpoint[]> {
     this.#assertOpen("listCheckpoints");
     const { threadId, limit = Number.POSITIVE_INFINITY, ...request } = checkedList(given);
-    const { graphThreadsIn } = await working.get();
     const listed: ListedCheckpoint[] = [];
     for await (const each of threadId === undefined ? graphThreadsIn(this.#context) : [threadId]) {
       if (listed.length >= limit) break;
@@ -161,8 +158,7 @@ export class CheckpointSaver implements Saver {
   }
 
   async #listThread(threadId: string, request: ListRequest): Promise<readonly ListedCheckpoint[]> {
-    const { ListReader, listThread } = await working.get();
-    const writer = (await this.#threads.get()).writer(threadId);
+    const writer = this.#threads.writer(threadId);
     await writer.settled();
     const bases = new Set<number>();
     const place = { operation: "listCheckpoints", threadId };
@@ -177,8 +173,7 @@ export class CheckpointSaver implements Saver {
   async deleteThread(threadId: string): Promise<boolean> {
     this.#assertOpen("deleteThread");
     assertThreadId(threadId);
-    const { removeThread } = await working.get();
-    const writer = (await this.#threads.get()).writer(threadId);
+    const writer = this.#threads.writer(threadId);
     await writer.settled();
     const tail = await this.#assertGraph("deleteThread", threadId);
     const outcome = await writer.alone(async () => {
@@ -192,8 +187,7 @@ export class CheckpointSaver implements Saver {
     this.#assertOpen("copyThread");
     assertThreadId(source);
     assertThreadId(target);
-    const { copyThread } = await working.get();
-    await (await this.#threads.get()).writer(source).settled();
+    await this.#threads.writer(source).settled();
     await this.#assertGraph("copyThread", source);
     return copyThread(this.#context, source, target, "keep");
   }
@@ -223,13 +217,11 @@ export class CheckpointSaver implements Saver {
   ): Promise<RemovedReport> {
     this.#assertOpen(operation);
     const { threadId, ...removal } = check();
-    const { graphThreadsIn, nothingWhereHeld, removeCheckpoints } = await working.get();
-    const graphs = await this.#threads.get();
     let [threads, checkpoints] = [0, 0];
     const held: StateError[] = [];
     const warnings = new Warnings();
     for await (const each of threadId === undefined ? graphThreadsIn(this.#context, warnings) : [threadId]) {
-      const writer = graphs.writer(each);
+      const writer = this.#threads.writer(each);
       const removed = await this.#context
         .guard({ operation, threadId: each }, () => removeCheckpoints(this.#context, writer, each, removal))
         .catch(nothingWhereHeld(held))
@@ -251,7 +243,6 @@ export class CheckpointSaver implements Saver {
     const { prefix, cursor: start, limit } = checkedListThreads(given);
     const size = checkedLimit(limit, 100);
     const query = { prefix: checkedPrefix(prefix), limit: size };
-    const { isGraph } = await working.get();
     const found: string[] = [];
     const warnings = new Warnings();
     let cursor = openCursor("threads", start);
@@ -271,7 +262,7 @@ export class CheckpointSaver implements Saver {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await (await this.#threads.opened())?.settled();
+    await this.#threads.settled();
     await this.#close?.();
   }
 
@@ -281,7 +272,6 @@ export class CheckpointSaver implements Saver {
   }
 
   async #assertGraph(operation: string, threadId: string): Promise<ThreadTail | undefined> {
-    const { assertGraphThread } = await working.get();
     return this.#context.guard({ operation, threadId }, () => assertGraphThread(this.#context, operation, threadId));
   }
 
@@ -292,14 +282,17 @@ export class CheckpointSaver implements Saver {
   }
 }
 
-const insides = new WeakMap<CheckpointSaver, { context: CheckpointContext; threads: OpenOnce<GraphThreads> }>();
+const insides = new WeakMap<CheckpointSaver, { readonly context: CheckpointContext; readonly threads: GraphThreads }>();
 
 /** What is inside a saver, for the adapters of this package. */
-export const graphThreadsOf = async (saver: CheckpointSaver): Promise<GraphThreads | undefined> =>
-  insides.get(saver)?.threads.get();
-
-export const redactorOf = (saver: CheckpointSaver): CheckpointContext["redactor"] =>
-  insides.get(saver)?.context.redactor;
+export function insideOf(saver: CheckpointSaver): {
+  readonly context: CheckpointContext;
+  readonly threads: GraphThreads;
+} {
+  const inside = insides.get(saver);
+  if (inside === undefined) throw new TypeError("this takes a CheckpointSaver of holdfast, not one that looks like it");
+  return inside;
+}
 
 /** What a saver takes over from a checkpointer: its context, and perhaps the duty to close it. */
 interface Taken {

@@ -8,6 +8,7 @@
  * was put. Make ids that grow (`newCheckpointId()`).
  */
 
+import { newId } from "../driver/ids.ts";
 import type { Page } from "../driver/page.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
 
@@ -143,3 +144,26 @@ export const SPECIAL_CHANNELS: ReadonlyMap<string, number> = new Map([
   ["__interrupt__", -3],
   ["__resume__", -4],
 ]);
+
+/** A call replaces what it wrote before only when nothing but special channels is in it. */
+export const replacesEarlier = (writes: readonly ChannelWrite[]): boolean =>
+  writes.every(([channel]) => SPECIAL_CHANNELS.has(channel));
+
+/** Where a write of a call is kept: its position, or the fixed one of a special channel. */
+export const writeIndex = (channel: string, position: number): number => SPECIAL_CHANNELS.get(channel) ?? position;
+
+/** By task, then by position. Text is ordered by code units, which is the same everywhere. */
+export function inWriteOrder<Write extends Pick<PendingWrite, "taskId" | "index">>(writes: Iterable<Write>): Write[] {
+  return [...writes].sort((a, b) => (a.taskId === b.taskId ? a.index - b.index : a.taskId < b.taskId ? -1 : 1));
+}
+
+let last = 0;
+
+/**
+ * An id that is greater, as text, than every one this process made before: the
+ * time, a count within the millisecond, and chance against other processes.
+ */
+export function newCheckpointId(now: number = Date.now()): string {
+  last = Math.max(now * 4096, last + 1);
+  return `${last.toString(16).padStart(14, "0")}-${newId()}`;
+}

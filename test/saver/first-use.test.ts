@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryCheckpointer } from "../../src/backends/memory/checkpointer.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/saver.ts";
 
 test("the first puts are what they were at the call, in their order, though the saver is closed at once", async () => {
   const checkpointer = new MemoryCheckpointer();

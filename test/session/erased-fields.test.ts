@@ -5,7 +5,7 @@ import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/log/thread-log.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import type { ToolExecution } from "../../src/state/fields.ts";
 import { assistantMessage, userMessage } from "../../src/state/message.ts";

@@ -2,7 +2,7 @@ import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { EMPTY_FIELDS, type StateFields, type ToolExecution } from "../../src/state/fields.ts";
 import { assistantMessage, toolMessage } from "../../src/state/message.ts";

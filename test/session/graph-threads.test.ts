@@ -10,7 +10,7 @@ import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { toLangGraphSaver } from "../../src/entry/langgraph.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/saver.ts";
 import { attributed, ERASED, ofNobody } from "../../src/state/people/subjects.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { KEY, readableTexts } from "./people.ts";

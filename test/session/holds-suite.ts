@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { StateError } from "../../src/errors.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/saver.ts";
 import { faultInReceipts } from "../../src/session/receipts.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";

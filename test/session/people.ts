@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BaseCheckpointer } from "../../src/checkpoint/base-checkpointer.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
 import { attributed } from "../../src/state/people/subjects.ts";

@@ -3,7 +3,7 @@ import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
-import { newCheckpointId } from "../../src/saver/thread/new-checkpoint-id.ts";
+import { newCheckpointId } from "../../src/saver/saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";

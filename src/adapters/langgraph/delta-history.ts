@@ -1,9 +1,9 @@
 import type { DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
+import { inWriteOrder } from "../../saver/saver.ts";
 import type { GraphThreads } from "../../saver/thread/graph-threads.ts";
 import { type FoundCheckpoint, foundIn } from "../../saver/thread/reading.ts";
-import { inWriteOrder } from "../../saver/thread/write-rules.ts";
+import { partKey } from "../../saver/values/parts.ts";
 import { type ForeignReader, Unpacker } from "../../saver/values/unpacking.ts";
-import { valueKey } from "./channels.ts";
 
 type PendingWrite = [taskId: string, channel: string, value: unknown];
 
@@ -35,7 +35,7 @@ export async function deltaHistory(
         write.channel === channel ? [[write.taskId, channel, values[index]]] : [],
       );
       writes.get(channel)?.unshift(block);
-      const seed = at.parts.get(valueKey(channel));
+      const seed = at.parts.get(partKey(["channel_values", channel]));
       if (seed === undefined) continue;
       seeds.set(channel, await unpacker.value(seed));
       remaining.delete(channel);

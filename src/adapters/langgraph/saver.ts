@@ -12,29 +12,29 @@ import {
   type SerializerProtocol,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
-import { redactedMetadata } from "../../checkpoint/record/metadata.ts";
+import { fixedUrl, openSaver } from "../../backends/open.ts";
+import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { assertCheckpointId, assertCheckpointNs, assertTaskId, assertThreadId } from "../../driver/ids.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { invalid } from "../../driver/options.ts";
-import { type CheckpointSaver, graphThreadsOf } from "../../saver/checkpoint-saver.ts";
+import { assertKnownOptions, described } from "../../internal/known-options.ts";
+import { CheckpointSaver, insideOf, saverOf } from "../../saver/checkpoint-saver.ts";
 import { ListReader, listThread } from "../../saver/history/listing.ts";
-import type { SavedCheckpoint } from "../../saver/saver.ts";
+import { replacesEarlier, type SavedCheckpoint, writeIndex } from "../../saver/saver.ts";
 import { graphThreadsIn } from "../../saver/thread/graph-kind.ts";
+import { metadataText } from "../../saver/thread/graph-record.ts";
 import type { GraphThreads } from "../../saver/thread/graph-threads.ts";
+import type { Reconcile } from "../../saver/thread/planning.ts";
 import { openCheckpoint } from "../../saver/thread/reading.ts";
-import { replacesEarlier, writeIndex } from "../../saver/thread/write-rules.ts";
-import type { Packed } from "../../saver/values/packed.ts";
-import { packValue } from "../../saver/values/packing.ts";
-import { packParts } from "../../saver/values/parts.ts";
+import { type Packed, packValue } from "../../saver/values/packing.ts";
+import { packParts, partKey, partPath } from "../../saver/values/parts.ts";
 import { Shadows } from "../../saver/values/shadows.ts";
 import type { ForeignReader } from "../../saver/values/unpacking.ts";
 import { warnOfUnnamedPerson } from "../../state/people/subjects.ts";
 import type { Redactor } from "../../state/secrets.ts";
 import type { Place } from "../../state/values/path.ts";
-import { channelRules, valueKey } from "./channels.ts";
-import { CustomValueReader, CustomValues } from "./custom-serde.ts";
 import { deltaHistory } from "./delta-history.ts";
-import { GraphValueReader, GraphValues, isLangChainObject } from "./values.ts";
+import { CustomValueReader, CustomValues, GraphValueReader, GraphValues, isLangChainObject } from "./values.ts";
 
 /** The part of LangGraph's config that says which checkpoint is meant. */
 interface Config {
@@ -82,15 +82,12 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   }
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
-    const threadId = config.configurable?.["thread_id"];
-    if (threadId === undefined) return undefined;
-    assertThreadId(threadId);
-    const ns = nsOf(config);
-    const id = idOf(config);
+    if (config.configurable?.["thread_id"] === undefined) return undefined;
+    const { threadId, ns, id } = placeIn("getTuple", config);
     const threads = await this.#threads();
-    const found = await threads.find(threadId as string, ns, id);
+    const found = await threads.find(threadId, ns, id);
     if (found === undefined) return undefined;
-    const saved = await openCheckpoint(threadId as string, found, { foreign: this.#reader });
+    const saved = await openCheckpoint(threadId, found, { foreign: this.#reader });
     return this.#tupleOf(threads, saved);
   }
 
@@ -100,10 +97,13 @@ export class LangGraphSaver extends BaseCheckpointSaver {
     const given = config.configurable?.["thread_id"];
     if (given !== undefined) assertThreadId(given);
     const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
+    const ns = config.configurable?.["checkpoint_ns"];
+    if (ns !== undefined) assertCheckpointNs(ns);
+    const [id, end] = [idOf(config), before && idOf(before)];
     const request = {
-      ...(config.configurable?.["checkpoint_ns"] !== undefined && { checkpointNs: nsOf(config) }),
-      ...(idOf(config) !== undefined && { checkpointId: idOf(config) as string }),
-      ...(before !== undefined && idOf(before) !== undefined && { before: idOf(before) as string }),
+      ...(ns !== undefined && { checkpointNs: ns as string }),
+      ...(id !== undefined && { checkpointId: id }),
+      ...(end !== undefined && { before: end }),
       filter: Object.fromEntries(wanted),
     };
     let left = limit;
@@ -130,15 +130,14 @@ export class LangGraphSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<{ configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string } }> {
-    const threadId = threadOf("put", config);
-    const [ns, parentId] = [nsOf(config), idOf(config)];
+    const { threadId, ns, id: parentId } = placeIn("put", config);
     const { id, channel_values, ...rest } = checkpoint;
     assertCheckpointId(id);
     const values = this.#values();
     const parts = new Map(packParts(rest, "checkpoint", {}));
     for (const [channel, value] of Object.entries(channel_values ?? {})) {
       const place = { parent: { parent: ROOT, step: "channel_values" }, step: channel };
-      parts.set(valueKey(channel), values.pack(value, place));
+      parts.set(partKey(["channel_values", channel]), values.pack(value, place));
     }
     const runId = metadata["run_id" as keyof CheckpointMetadata] ?? config.metadata?.["run_id"];
     const subject = config.metadata?.["subject"];
@@ -148,7 +147,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
       ...metadata,
       ...(runId !== undefined && { run_id: runId }),
     };
-    const text = redactedMetadata({ ...kept }, this.#redactor);
+    const text = metadataText(kept, this.#redactor);
     const ready = settledTogether(values.pending);
     const opened = await this.#threads();
     const operation = {
@@ -166,8 +165,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   }
 
   override async putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void> {
-    const threadId = threadOf("putWrites", config);
-    const [ns, id] = [nsOf(config), idOf(config)];
+    const { threadId, ns, id } = placeIn("putWrites", config);
     if (id === undefined) throw invalid('putWrites() needs a "checkpoint_id" in config.configurable');
     assertTaskId(taskId);
     if (writes.length === 0) return;
@@ -196,15 +194,12 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   }): Promise<Record<string, DeltaChannelHistory>> {
     const { config, channels } = options;
     if (channels.length === 0) return {};
-    const threadId = threadOf("getDeltaChannelHistory", config);
-    return deltaHistory(await this.#threads(), threadId, nsOf(config), idOf(config), channels, this.#reader);
+    const { threadId, ns, id } = placeIn("getDeltaChannelHistory", config);
+    return deltaHistory(await this.#threads(), threadId, ns, id, channels, this.#reader);
   }
 
   async #threads(): Promise<GraphThreads> {
-    const threads = await graphThreadsOf(await this.saver());
-    if (threads === undefined)
-      throw new TypeError("toLangGraphSaver() takes a CheckpointSaver, a Checkpointer or a URL");
-    return threads;
+    return insideOf(await this.#opening.get()).threads;
   }
 
   /** One way to pack the values of one call, at once. */
@@ -258,7 +253,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   }
 }
 
-/** Whoever waits for the write hears of a failure, also when it comes while the storage is being opened. */
+/** The caller that waits for the write hears of a failure, also when it comes while the storage is being opened. */
 function settledTogether(pending: readonly Promise<void>[]): Promise<unknown> {
   const all = Promise.all(pending);
   all.catch(() => undefined);
@@ -267,21 +262,17 @@ function settledTogether(pending: readonly Promise<void>[]): Promise<unknown> {
 
 const ROOT: Place = { parent: undefined, step: "checkpoint" };
 
-function threadOf(method: string, config: Config): string {
-  const threadId = config.configurable?.["thread_id"];
+/** The checkpoint that a config means: without an id, the newest one, or none where it is the parent of another. */
+function placeIn(method: string, config: Config): { threadId: string; ns: string; id: string | undefined } {
+  const { thread_id: threadId, checkpoint_ns: ns = "" } = config.configurable ?? {};
   if (threadId === undefined) {
     throw invalid(
       `${method}() needs a "thread_id" in config.configurable: graph.invoke(input, { configurable: { thread_id: "t1" } })`,
     );
   }
   assertThreadId(threadId);
-  return threadId as string;
-}
-
-function nsOf(config: Config): string {
-  const ns = config.configurable?.["checkpoint_ns"] ?? "";
   assertCheckpointNs(ns);
-  return ns as string;
+  return { threadId: threadId as string, ns: ns as string, id: idOf(config) };
 }
 
 function idOf(config: Config): string | undefined {
@@ -289,4 +280,59 @@ function idOf(config: Config): string | undefined {
   if (id === "") return undefined;
   assertCheckpointId(id);
   return id as string;
+}
+
+/**
+ * Which channel values a checkpoint has. LangGraph hands over all values and says
+ * which channels are new. The others are taken as they are, too: one that was
+ * changed in place is kept as it is now, and one that did not change costs
+ * nothing. Only where nothing vouches for a value, neither `newVersions` nor a
+ * parent nor any checkpoint that has this version of the channel, is it left out.
+ */
+const channelRules =
+  (newVersions: ChannelVersions): Reconcile =>
+  (given, { hasParent, parentTexts, parentPart, isKnown }) => {
+    const parts = new Map(given);
+    for (const [key, version] of given) {
+      const [member, channel] = partPath(key);
+      if (member !== "channel_versions" || channel === undefined || Object.hasOwn(newVersions, channel)) continue;
+      const at = partKey(["channel_values", channel]);
+      const isParents = parentTexts.get(key) === version;
+      const isInherited = isParents && parentTexts.has(at);
+      const inherited = isInherited && !parts.has(at) ? parentPart(at) : undefined;
+      if (inherited !== undefined) parts.set(at, inherited);
+      else if (isParents && !isInherited) parts.delete(at);
+      else if (!hasParent && typeof version === "string" && !isKnown(key, version, at)) parts.delete(at);
+    }
+    for (const key of given.keys()) {
+      const [member, channel = ""] = partPath(key);
+      const isUnversioned = member === "channel_values" && !given.has(partKey(["channel_versions", channel]));
+      if (isUnversioned && !Object.hasOwn(newVersions, channel)) parts.delete(key);
+    }
+    return parts;
+  };
+
+/**
+ * A LangGraph checkpointer on any storage of this package:
+ *
+ *     const graph = builder.compile({ checkpointer: toLangGraphSaver("sqlite:./graphs.db") });
+ *
+ * A URL is opened at the first use. A saver or a checkpointer stays yours to close.
+ */
+export function toLangGraphSaver(
+  target: CheckpointSaver | BaseCheckpointer | string,
+  options: LangGraphSaverOptions = {},
+): LangGraphSaver {
+  assertKnownOptions("toLangGraphSaver()", options, { serde: "object" });
+  if (typeof target === "string") {
+    const url = fixedUrl(target);
+    return new LangGraphSaver(() => openSaver(url), options);
+  }
+  if (typeof target !== "object" || target === null) {
+    throw new TypeError(
+      `toLangGraphSaver() takes a CheckpointSaver, a Checkpointer or a URL such as "sqlite:./graphs.db", not ${described(target)}`,
+    );
+  }
+  const saver = target instanceof CheckpointSaver ? target : saverOf(target);
+  return new LangGraphSaver(async () => saver, options, insideOf(saver).context.redactor);
 }

@@ -8,17 +8,19 @@ import {
   type PutOperation,
   type SearchOperation,
 } from "@langchain/langgraph-checkpoint";
+import { fixedUrl } from "../../backends/open.ts";
+import { openStore } from "../../backends/open-store.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { invalid, isPlainObject } from "../../driver/options.ts";
-import type { BaseStore } from "../../store/base-store.ts";
+import { assertKnownOptions } from "../../internal/known-options.ts";
+import { BaseStore } from "../../store/base-store.ts";
 import { activeHoldsIn, assertItemNotHeld } from "../../store/holds.ts";
 import type { PutEntry } from "../../store/items.ts";
 import { assertKey, assertNamespace, encodeId } from "../../store/namespaces.ts";
 import { MOST_CHANGES } from "../../store/store-driver.ts";
 import { checkedTimeout } from "../../store/store-options.ts";
-import { GraphEmbeddings } from "./embedding.ts";
+import { GraphEmbeddings, textsToIndex } from "./store-index.ts";
 import { type EmbedQuery, namespacesOf, searchItems, toItem } from "./store-looking.ts";
-import { textsToIndex } from "./store-texts.ts";
 
 export interface LangGraphStoreOptions {
   /** As LangGraph's own stores take it: the embeddings, their length, and what of a value is embedded. @default the store's own `embedder`, if any */
@@ -175,3 +177,20 @@ const isPut = (operation: Operation): operation is PutOperation => "value" in op
 const isSearch = (operation: Operation): operation is SearchOperation => "namespacePrefix" in operation;
 const isGet = (operation: Operation): operation is GetOperation =>
   "key" in operation && "namespace" in operation && !isPut(operation);
+
+/**
+ * A LangGraph store on any store of this package:
+ *
+ *     const graph = builder.compile({ store: toLangGraphStore("sqlite:./agents.db") });
+ *
+ * A URL is opened at the first use. A store that is handed in stays yours to close.
+ */
+export function toLangGraphStore(target: BaseStore | string, options: LangGraphStoreOptions = {}): LangGraphStore {
+  assertKnownOptions("toLangGraphStore()", options, { index: "object", embedTimeoutMs: "number" });
+  if (typeof target === "string") {
+    const url = fixedUrl(target);
+    return new LangGraphStore(() => openStore(url), { ...options, isOwn: true });
+  }
+  if (BaseStore.is(target)) return new LangGraphStore(async () => target, { ...options, isOwn: false });
+  throw new TypeError("toLangGraphStore() takes a store of holdfast, or the URL of one");
+}

@@ -2,11 +2,17 @@ import { types } from "node:util";
 import { load } from "@langchain/core/load";
 import * as langgraph from "@langchain/langgraph-checkpoint";
 import { tooOld } from "../../internal/import-peer.ts";
-import { FOREIGN_TAGS } from "../../saver/values/foreign-tags.ts";
 import { unsaidByLangChain } from "../../saver/values/graph-placeholders.ts";
-import { LateText, type Packed, Packer } from "../../saver/values/packed.ts";
-import { type ForeignValues, type PackPart, tagged } from "../../saver/values/packing.ts";
-import type { ForeignReader } from "../../saver/values/unpacking.ts";
+import {
+  type ForeignValues,
+  LateText,
+  type Packed,
+  Packer,
+  type PackPart,
+  packedList,
+  tagged,
+} from "../../saver/values/packing.ts";
+import { FOREIGN_TAGS, type ForeignReader } from "../../saver/values/unpacking.ts";
 import { type Redactor, redactText } from "../../state/secrets.ts";
 import { refusal } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
@@ -175,4 +181,56 @@ function reviveError(value: unknown): Error {
   const [name, message, stack] = value as [string, string, string];
   const made = [...ERRORS.values()].find((each) => each.name === name) ?? Error;
   return Object.defineProperty(new made(message), "stack", { value: stack, writable: true, configurable: true });
+}
+
+/**
+ * Values through a serialiser of the user's, one that encrypts for instance:
+ * nothing is written that did not go through it. A list goes element by element,
+ * so that elements that were seen before cost nothing.
+ */
+export class CustomValues {
+  readonly #serde: langgraph.SerializerProtocol;
+  readonly pending: Promise<void>[] = [];
+
+  constructor(serde: langgraph.SerializerProtocol) {
+    this.#serde = serde;
+  }
+
+  pack(value: unknown): Packed {
+    return Array.isArray(value) && value.length > 0
+      ? packedList(value.map((item) => this.#dump(item)))
+      : this.#dump(value);
+  }
+
+  #dump(value: unknown): LateText {
+    const late = new LateText();
+    const dumping = this.#serde.dumpsTyped(value).then(([type, bytes]) => {
+      const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+      late.text = `{"$":"${FOREIGN_TAGS.serde}","v":${JSON.stringify([type, data])}}`;
+    });
+    dumping.catch(() => undefined);
+    this.pending.push(dumping);
+    return late;
+  }
+}
+
+export class CustomValueReader implements ForeignReader {
+  readonly #serde: langgraph.SerializerProtocol;
+
+  constructor(serde: langgraph.SerializerProtocol) {
+    this.#serde = serde;
+  }
+
+  reads(tag: string): boolean {
+    return tag === FOREIGN_TAGS.serde;
+  }
+
+  async revive(_: string, json: string): Promise<unknown> {
+    const [type, data] = JSON.parse(json) as [string, string];
+    return this.#serde.loadsTyped(type, new Uint8Array(Buffer.from(data, "base64")));
+  }
+
+  wrapper(): undefined {
+    return undefined;
+  }
 }

@@ -1,7 +1,6 @@
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { placeOf } from "../../saver/names.ts";
-import { callsIn } from "../../saver/thread/body.ts";
+import { callsIn, placeOf } from "../../saver/thread/graph-record.ts";
 import { type Binds, number, text } from "./binds.ts";
 import { isUnindexable } from "./metadata.ts";
 import { BRINGS_WRITES, PUTS_CHECKPOINT } from "./saver-block.ts";

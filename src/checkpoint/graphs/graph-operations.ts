@@ -1,13 +1,14 @@
 import { StateError } from "../../errors.ts";
 import { removeCheckpoints } from "../../saver/history/removing.ts";
-import { checkpointName } from "../../saver/names.ts";
-import { ThreadWriter } from "../../saver/thread/thread-writer.ts";
+import { checkpointName } from "../../saver/thread/graph-record.ts";
+import { ThreadWriter } from "../../saver/thread/graph-threads.ts";
 import type { CheckpointContext } from "../context.ts";
 
 /**
  * What a checkpointer does with the thread of a graph, by the saver's own means.
  * Loaded when the first such thread is met: whoever has no graphs does not load savers.
  */
+export { eraseInGraph, findInGraph } from "../../saver/erasing/erasing.ts";
 export { diffGraph } from "../../saver/history/diffing.ts";
 export { forkGraph } from "../../saver/history/forking.ts";
 

@@ -132,7 +132,7 @@ export async function eraseInThread(
   if (isGraphs((await thread.tail())?.thread)) {
     if (keeps !== undefined && (await lookInto(context, threadId, true, forgets, keeps)).kept > 0) return 0;
     const isAsJudged = async (): Promise<boolean> => (await activeHolds(context)).version === holds.version;
-    return (await import("../graphs/erase-graph.ts")).eraseInGraph(context, threadId, forgets, isAsJudged);
+    return (await import("../graphs/graph-operations.ts")).eraseInGraph(context, threadId, forgets, isAsJudged);
   }
   const facts = await factsOf(context, threadId, forgets, keeps);
   if (!facts.isConcerned) return 0;

@@ -57,7 +57,7 @@ async function findInGraph(
   forgets: Forgets,
   keeps: Keeps | undefined,
 ): Promise<Omit<Looked, "isFree">> {
-  const graphs = await import("../graphs/erase-graph.ts");
+  const graphs = await import("../graphs/graph-operations.ts");
   const { found, opaque } = await graphs.findInGraph(context, threadId, forgets);
   if (keeps === undefined || found.length === 0) return { found, opaque, kept: 0 };
   const isKept = (await graphs.findInGraph(context, threadId, keeps)).found.length > 0;

@@ -95,7 +95,7 @@ async function adapter() {
   try {
     return {
       ...(await import("../../adapters/langgraph/moving-in.ts")),
-      ...(await import("../../adapters/langgraph/to-langgraph-saver.ts")),
+      ...(await import("../../adapters/langgraph/saver.ts")),
       ...(await import("../../adapters/langgraph/source-ids.ts")),
     };
   } catch (cause) {

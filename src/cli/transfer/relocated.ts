@@ -6,7 +6,7 @@ import { wordsToAppend } from "../../checkpoint/record/plan-record.ts";
 import { openRecord, type ThreadFacts, withChecksum } from "../../checkpoint/record/record.ts";
 import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { StateError } from "../../errors.ts";
-import { asChangeOf } from "../../saver/thread/body.ts";
+import { asChangeOf } from "../../saver/thread/graph-record.ts";
 import { isGraphContent, type OutlinedRecord } from "./source-thread.ts";
 
 /** Where a record lies in a store without gaps, and where what it names lies. */

@@ -4,7 +4,7 @@ import type { LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { openHeader, type RecordHeader } from "../../checkpoint/record/record.ts";
 import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { StateError } from "../../errors.ts";
-import { asChangeOf, changeOf } from "../../saver/thread/body.ts";
+import { asChangeOf, changeOf } from "../../saver/thread/graph-record.ts";
 
 /** What is kept of a record while its thread is moved: enough to know it again, and to find its new position. */
 export interface OutlinedRecord {

@@ -3,13 +3,10 @@ import type { Forgets } from "../../checkpoint/people/people-in-thread.ts";
 import { openRecord } from "../../checkpoint/record/record.ts";
 import type { Found } from "../../state/people/erasing.ts";
 import type { JsonValue } from "../../state/values/tags.ts";
-import { placeOf } from "../names.ts";
-import { decodeBody, type GraphBody } from "../thread/body.ts";
-import { sweepGraphMetadata } from "../thread/graph-metadata.ts";
+import { decodeBody, type GraphBody, placeOf } from "../thread/graph-record.ts";
 import { isContentChannel, isContentPart, isLangGraphs, partPath } from "../values/parts.ts";
-import { Pool, splitLists } from "../values/pool.ts";
-import { textOf, treeOf } from "../values/value-tree.ts";
-import { GraphSweep, type SweepContext, saysWhom } from "./graph-sweep.ts";
+import { Pool, splitLists, textOf, treeOf } from "../values/pool.ts";
+import { GraphSweep, type SweepContext, saysWhom, sweepGraphMetadata } from "./graph-sweep.ts";
 
 export interface EpochRule {
   readonly forgets: Forgets;

@@ -1,15 +1,12 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { wordsInTexts } from "../../checkpoint/graphs/graph-words.ts";
 import { appendEdit } from "../../checkpoint/history/editing.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { Forgets, FoundInThread } from "../../checkpoint/people/people-in-thread.ts";
 import { openRecord, withChecksum } from "../../checkpoint/record/record.ts";
 import { erasuresAt, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
-import { everyRecord, type Records } from "../history/whole-thread.ts";
-import { placeOf } from "../names.ts";
-import { encodeBody } from "../thread/body.ts";
+import { everyRecord, inAppends, type Records, subjectsNamedBy } from "../history/whole-thread.ts";
+import { decodeBody, encodeBody, placeOf, wordsOf } from "../thread/graph-record.ts";
 import { type SweptRecord, sweepEpoch } from "./erasing-epoch.ts";
-import { subjectsNamedBy } from "./thread-subjects.ts";
 
 /**
  * Finding and taking out what is about some people in the thread of a graph. Texts
@@ -70,13 +67,12 @@ interface Replacement {
   readonly replacement: LogRecord;
 }
 
-const MOST_AT_ONCE = 100;
 const MOST_PLANS = 20;
 
 /** False if the records have changed meanwhile. What was replaced by then stays replaced. */
 async function replaceAll(thread: Thread, { tail }: Records, replacements: readonly Replacement[]): Promise<boolean> {
   let current = tail;
-  for (const part of inParts(replacements, thread.context.log.capabilities.maxRecordBytes)) {
+  for (const part of inAppends(replacements, ({ replacement }) => replacement, thread.context)) {
     const edits = { replace: part.map(({ replacement }) => replacement) };
     const plan = { edits, restsOn: part.map(({ record }) => record), erases: true as const };
     const written = await appendEdit(thread, current, plan);
@@ -85,21 +81,6 @@ async function replaceAll(thread: Thread, { tail }: Records, replacements: reado
     current = tailBehind(tail.generation, written.request.record);
   }
   return true;
-}
-
-function* inParts(all: readonly Replacement[], mostBytes: number): Generator<readonly Replacement[]> {
-  let part: Replacement[] = [];
-  let bytes = 0;
-  for (const each of all) {
-    const { byteLength } = each.replacement.body;
-    if (part.length === MOST_AT_ONCE || (part.length > 0 && bytes + byteLength > mostBytes)) {
-      yield part;
-      [part, bytes] = [[], 0];
-    }
-    part.push(each);
-    bytes += byteLength;
-  }
-  if (part.length > 0) yield part;
 }
 
 function sweptRecords(records: Records, forgets: Forgets, keepsSubject: boolean): readonly SweptRecord[] {
@@ -130,6 +111,6 @@ function rewritten({ record, body, metadata }: SweptRecord): LogRecord | undefin
   if (body === undefined && metadata === record.metadata) return undefined;
   const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);
   const bytes = body === undefined ? record.body : encodeBody(body);
-  const words = wordsInTexts(Buffer.from(bytes).toString());
-  return withChecksum({ ...record, metadata, body: bytes, words: words === "" ? undefined : words, fields });
+  const words = wordsOf(body ?? decodeBody(bytes, record.seq));
+  return withChecksum({ ...record, metadata, body: bytes, words, fields });
 }

@@ -4,11 +4,11 @@ import { openHeader } from "../../checkpoint/record/record.ts";
 import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { StateError } from "../../errors.ts";
 import { diffLists, eachDifference, type ListDiff, type StateDiff } from "../../state/diff.ts";
-import { placeOf } from "../names.ts";
 import { Epoch } from "../thread/epoch.ts";
 import { agentsThread } from "../thread/graph-kind.ts";
+import { placeOf } from "../thread/graph-record.ts";
 import { foundIn, openCheckpoint } from "../thread/reading.ts";
-import { plainReader } from "../values/foreign-tags.ts";
+import { plainReader } from "../values/unpacking.ts";
 
 /** What changed between two checkpoints of graphs' threads, each channel that differs, lists by what is no longer or newly in them. */
 export async function diffGraph(context: CheckpointContext, before: StatePlace, after: StatePlace): Promise<StateDiff> {

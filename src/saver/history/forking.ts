@@ -1,18 +1,15 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { targetExists } from "../../checkpoint/history/branching.ts";
-import { MOST_RECORDS } from "../../checkpoint/log/driver-rules.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { WrittenFork } from "../../checkpoint/people/erasure-mark.ts";
 import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { type Appended, erasuresAt, type Tail, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
 import { newId } from "../../driver/ids.ts";
 import { invalid } from "../../driver/options.ts";
-import { subjectsToKeep } from "../erasing/thread-subjects.ts";
-import { checkpointName } from "../names.ts";
 import { Epoch } from "../thread/epoch.ts";
+import { checkpointName } from "../thread/graph-record.ts";
 import { infoOf } from "../thread/reading.ts";
-import { sealKept } from "../thread/sealing.ts";
-import { everyRecord, type Kept, keptOf, newestIds } from "./whole-thread.ts";
+import { everyRecord, inAppends, type Kept, keptOf, newestIds, recordOfKept, subjectsToKeep } from "./whole-thread.ts";
 
 export interface GraphFork {
   readonly source: string;
@@ -51,15 +48,15 @@ export async function forkGraph(context: CheckpointContext, fork: GraphFork): Pr
   const staying = [...forkedWith(source, all, start, isLast), start];
   const newest = newestIds(staying);
   const named = subjectsToKeep(records, staying);
-  const sealed = staying.map((kept) => {
+  const written = staying.map((kept) => {
     const isStart = kept === start;
     const subjects = kept === named.in ? named.subjects : [];
     const facts = { isNewest: newest.get(kept.ns) === kept.id, isHead: isStart, subjects };
-    if (!isStart) return sealKept(context, epoch, kept, facts);
+    if (!isStart) return recordOfKept(context, epoch, kept, facts);
     // A fork is as young as it is: nothing that clears away what is old takes it for its source.
-    return sealKept(context, epoch, kept, { ...facts, createdAt: context.now(), hasWrites: isLast });
+    return recordOfKept(context, epoch, kept, { ...facts, createdAt: context.now(), hasWrites: isLast });
   });
-  await writeTarget(new Thread(context, target, "fork"), epoch.generation, sealed, ttlMs);
+  await writeTarget(new Thread(context, target, "fork"), epoch.generation, written, ttlMs);
   const from = { generation: records.generation, erasures: erasuresAt(records.tail) };
   return { checkpointId: start.id, generation: epoch.generation, from };
 }
@@ -89,20 +86,6 @@ function rootOf({ parents }: Readonly<Record<string, unknown>>): string | undefi
   return typeof root === "string" ? root : undefined;
 }
 
-function* batchesOf(records: readonly LogRecord[], mostBytes: number): Generator<readonly LogRecord[]> {
-  let batch: LogRecord[] = [];
-  let bytes = 0;
-  for (const record of records) {
-    if (batch.length === MOST_RECORDS || (batch.length > 0 && bytes + record.body.byteLength > mostBytes)) {
-      yield batch;
-      [batch, bytes] = [[], 0];
-    }
-    batch.push(record);
-    bytes += record.body.byteLength;
-  }
-  if (batch.length > 0) yield batch;
-}
-
 /** Writes a thread that is not there yet. */
 async function writeTarget(
   thread: Thread,
@@ -111,8 +94,7 @@ async function writeTarget(
   ttlMs: number | undefined,
 ): Promise<void> {
   let tail: Tail | undefined;
-  for (const [record, ...more] of batchesOf(records, thread.context.log.capabilities.maxRecordBytes)) {
-    if (record === undefined) continue;
+  for (const [record, ...more] of inAppends(records, (each) => each, thread.context)) {
     const append = { record, ...(more.length > 0 && { more }), ...(ttlMs !== undefined && { ttlMs }) };
     let found: Tail | undefined;
     const attempt = (): Promise<Appended | undefined> =>

@@ -2,11 +2,11 @@ import type { CheckpointContext } from "../../checkpoint/context.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { openHeader, type RecordHeader } from "../../checkpoint/record/record.ts";
 import { canonicalJson } from "../../state/values/codec.ts";
-import { placeOf } from "../names.ts";
 import type { CheckpointInfo, ListRequest, SavedCheckpoint } from "../saver.ts";
 import { Epoch } from "../thread/epoch.ts";
+import { placeOf } from "../thread/graph-record.ts";
+import type { ThreadWriter } from "../thread/graph-threads.ts";
 import { type FoundCheckpoint, foundIn, infoOf, valuesOf } from "../thread/reading.ts";
-import type { ThreadWriter } from "../thread/thread-writer.ts";
 import { Unpacker, type UnpackOptions } from "../values/unpacking.ts";
 
 /** A checkpoint of a list, and where its record lies. */

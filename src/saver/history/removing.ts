@@ -1,19 +1,24 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
-import { MOST_RECORDS } from "../../checkpoint/log/driver-rules.ts";
-import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { assertNotHeld } from "../../checkpoint/people/holds.ts";
 import { openHeader, type ThreadFacts } from "../../checkpoint/record/record.ts";
 import { editsAt, type Tail, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
 import { StateError } from "../../errors.ts";
-import { subjectsToKeep } from "../erasing/thread-subjects.ts";
-import { checkpointName, placeOf } from "../names.ts";
 import type { CheckpointInfo } from "../saver.ts";
 import { Epoch } from "../thread/epoch.ts";
 import { agentsThread } from "../thread/graph-kind.ts";
+import { checkpointName, placeOf } from "../thread/graph-record.ts";
+import type { ThreadWriter } from "../thread/graph-threads.ts";
 import { infoOf } from "../thread/reading.ts";
-import { sealKept } from "../thread/sealing.ts";
-import type { ThreadWriter } from "../thread/thread-writer.ts";
-import { everyRecord, type Kept, keptOf, newestIds, type Records } from "./whole-thread.ts";
+import {
+  everyRecord,
+  inAppends,
+  type Kept,
+  keptOf,
+  newestIds,
+  type Records,
+  recordOfKept,
+  subjectsToKeep,
+} from "./whole-thread.ts";
 
 export interface Removal {
   /** Whether a checkpoint goes. `rank` counts from the newest of its namespace, which is 0. */
@@ -126,7 +131,6 @@ function neededBy(threadId: string, { epoch, ns, id }: Kept): string | undefined
 
 /** False if another writer wrote meanwhile. What was appended by then is a copy of existing content. */
 async function rewrite(thread: Thread, records: Records, staying: readonly Kept[]): Promise<boolean> {
-  const { maxRecordBytes } = thread.context.log.capabilities;
   const end = endOf(records);
   const epoch = new Epoch(records.generation);
   // A planned edit of the old records can tell that they are gone.
@@ -135,27 +139,19 @@ async function rewrite(thread: Thread, records: Records, staying: readonly Kept[
   Object.assign(epoch, { base: seq + 1, tail: seq, writeId, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);
   const named = subjectsToKeep(records, staying);
-  let tail: Tail = end;
-  const append = async ([record, ...more]: readonly LogRecord[], dropBelow?: number): Promise<boolean> => {
-    if (record === undefined) return true;
-    const plan = { record, ...(more.length > 0 && { more }), ...(dropBelow !== undefined && { dropBelow }) };
-    if ((await thread.appendOnce({ append: plan, behind: tail })) === undefined) return false;
-    tail = tailBehind(tail.generation, more.at(-1) ?? record);
-    return true;
-  };
-  let batch: LogRecord[] = [];
-  let bytes = 0;
-  for (const kept of staying) {
+  const written = staying.map((kept) => {
     const subjects = kept === named.in ? named.subjects : [];
-    const record = sealKept(thread.context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id, subjects });
-    if (bytes + record.body.byteLength > maxRecordBytes || batch.length === MOST_RECORDS) {
-      if (!(await append(batch))) return false;
-      [batch, bytes] = [[], 0];
-    }
-    batch.push(record);
-    bytes += record.body.byteLength;
+    return recordOfKept(thread.context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id, subjects });
+  });
+  let tail: Tail = end;
+  for (const [record, ...more] of inAppends(written, (each) => each, thread.context)) {
+    const newestOfPart = more.at(-1) ?? record;
+    const isLast = newestOfPart === written.at(-1);
+    const append = { record, ...(more.length > 0 && { more }), ...(isLast && { dropBelow: seq + 1 }) };
+    if ((await thread.appendOnce({ append, behind: tail })) === undefined) return false;
+    tail = tailBehind(tail.generation, newestOfPart);
   }
-  return append(batch, seq + 1);
+  return true;
 }
 
 /** What the new epoch goes on from. The greatest id stays known, so that a smaller one is always looked for. */

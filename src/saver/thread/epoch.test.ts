@@ -7,15 +7,16 @@ test("of what was put, the names stay in memory and never the values that it was
   const log = new MemoryLog();
   const saver = new CheckpointSaver({ log });
   const kept: unknown[] = [];
-  const { keep } = Epoch.prototype;
-  Epoch.prototype.keep = function (this: Epoch, ...given: Parameters<Epoch["keep"]>) {
-    keep.apply(this, given);
-    kept.push(...this.places(), this.find(given[2]));
+  const { append } = Epoch.prototype;
+  Epoch.prototype.append = function (this: Epoch, ...given: Parameters<Epoch["append"]>) {
+    const record = append.apply(this, given);
+    kept.push(...this.places(), this.find(given[1]));
+    return record;
   };
   try {
     await saver.put({ threadId: "t", checkpointId: "c", checkpointData: { word: "needle" } });
   } finally {
-    Epoch.prototype.keep = keep;
+    Epoch.prototype.append = append;
     await saver.close();
   }
   expect(kept.map((each) => Object.keys(each as object).sort())).toEqual([

@@ -1,12 +1,33 @@
-import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { assertChecksum, openHeader, type RecordHeader, type ThreadFacts } from "../../checkpoint/record/record.ts";
+import type { CheckpointContext } from "../../checkpoint/context.ts";
+import type { KnownPlace, LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { writtenFacts } from "../../checkpoint/people/erasure-mark.ts";
+import {
+  assertChecksum,
+  type GraphFacts,
+  openHeader,
+  type RecordFields,
+  type ThreadFacts,
+  withChecksum,
+} from "../../checkpoint/record/record.ts";
 import type { Tail } from "../../checkpoint/thread/thread.ts";
+import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
-import { type CheckpointPlace, checkpointName, isNewest, placeOf } from "../names.ts";
 import { applied, type PartsDelta } from "../values/parts.ts";
-import { Pool } from "../values/pool.ts";
-import { type CheckpointBody, decodeBody, type StoredWrite, type WriteCall } from "./body.ts";
+import { Pool, type PoolMark } from "../values/pool.ts";
 import { agentsThread } from "./graph-kind.ts";
+import {
+  type CheckpointBody,
+  type CheckpointPlace,
+  checkpointName,
+  decodeBody,
+  encodeBody,
+  isNewest,
+  newestName,
+  placeOf,
+  type StoredWrite,
+  type WriteCall,
+  wordsOf,
+} from "./graph-record.ts";
 
 /** A checkpoint as a record put it. */
 export interface KnownCheckpoint extends CheckpointPlace {
@@ -29,6 +50,39 @@ interface WrittenPlace {
   readonly early: number;
   readonly kept: ReadonlyMap<string, KnownWrite>;
 }
+
+/** What a record is to hold. */
+export interface NewContent {
+  readonly checkpoint: CheckpointBody | undefined;
+  readonly writes: readonly WriteCall[];
+  /** Whether the checkpoint is the newest of its namespace. */
+  readonly isNewest: boolean;
+  /** Present where the record puts the checkpoint, and so is listed. */
+  readonly put?: {
+    readonly parentId: string | undefined;
+    readonly metadata: string | undefined;
+    readonly createdAt: number;
+  };
+  /** Of a record that puts none: where nothing but waiting writes is left to say whom the thread is about. */
+  readonly metadata?: string | undefined;
+  /** What a reader needs of the range, in bytes. */
+  readonly live: number;
+  /** Whether it brings something that was not in the thread before. */
+  readonly isNew: boolean;
+  /** Whether it stands for the thread. @default the newest of the root does, and whatever is first */
+  readonly isHead?: boolean;
+}
+
+/** What an epoch keeps of a record. */
+interface KeptContent extends CheckpointPlace {
+  readonly checkpoint?: CheckpointBody | undefined;
+  readonly writes: readonly WriteCall[];
+  readonly weight: number;
+  readonly isNewest: boolean;
+}
+
+/** About what a record weighs beside its body. */
+const RECORD_WEIGHT = 300;
 
 /** What there is to know of a thread before its first record. */
 const UNWRITTEN = { tail: 0, writeId: "", head: 0, base: 1, greatest: "", range: 0, fresh: 0, records: 0, early: 0 };
@@ -85,56 +139,83 @@ export class Epoch {
     return epoch;
   }
 
-  take(record: LogRecord, header: RecordHeader = openHeader(record)): void {
+  /** Takes in a record that was read. */
+  take(record: LogRecord): void {
+    const header = openHeader(record);
     if (header.thread?.kind !== "graph") throw agentsThread();
     assertChecksum(record);
-    this.#move(record, header);
     const place = placeOf(record, header);
-    if (place === undefined) return;
-    const { pool, checkpoint, writes } = decodeBody(record.body, record.seq);
-    this.pool.add(pool);
-    this.keep(record, header, place, { checkpoint, writes });
-  }
-
-  /** Takes in a record whose additions are in the pool already. */
-  keep(
-    record: LogEntry,
-    header: RecordHeader,
-    { ns, id }: CheckpointPlace,
-    { checkpoint, writes }: { readonly checkpoint: CheckpointBody | undefined; readonly writes: readonly WriteCall[] },
-  ): void {
-    // Nothing but the names: what hands a place in may hold the values of a whole checkpoint.
-    const place = { ns, id };
-    const name = checkpointName(ns, id);
-    if (checkpoint !== undefined) {
-      const { seq, writeId, metadata } = record;
-      const { on, parts: delta } = checkpoint;
-      const known = {
-        ...place,
-        seq,
-        writeId,
-        parentId: header.graph?.parent,
-        metadata,
-        createdAt: header.createdAt,
-        on,
-        delta,
-      };
-      this.#set(this.#checkpoints, seq, known);
-      this.#set(this.#byName, name, known);
+    if (place === undefined) {
+      // A mark, such as a lease, moves the tail and says nothing of the graph.
+      this.#moveTo(record, header.thread);
+      return;
     }
-    if (isNewest(record, place.ns)) this.#set(this.#newest, place.ns, place.id);
-    const before = this.#writes.get(name);
-    const kept = new Map(before?.kept);
-    for (const call of writes) addCall(kept, call);
-    const early = this.#byName.has(name) ? 0 : (before?.early ?? 0) + header.bodyBytes;
-    this.early += early - (before?.early ?? 0);
-    this.#set(this.#writes, name, { place, kept, early });
+    const body = decodeBody(record.body, record.seq);
+    this.pool.add(body.pool);
+    const weight = header.bodyBytes;
+    this.#keep(record, header, { ...body, ...place, weight, isNewest: isNewest(record, place.ns) });
   }
 
-  /** From here on everything can be taken back, until `commit`. */
-  begin(): void {
-    this.#undo = [];
-    this.#start = this.savepoint();
+  /** The next record of the thread, which is taken in. `mark` is where the pool stood before the content was interned. */
+  append(context: CheckpointContext, { ns, id }: CheckpointPlace, mark: PoolMark, content: NewContent): LogRecord {
+    const { checkpoint, writes, isNewest: isNewestOfAll, put, live, isNew } = content;
+    const name = checkpointName(ns, id);
+    const seq = this.tail + 1;
+    const brought = { pool: this.pool.since(mark), writes, ...(checkpoint !== undefined && { checkpoint }) };
+    const body = encodeBody(brought);
+    const weight = body.byteLength + RECORD_WEIGHT;
+    const isBase = seq === this.base;
+    const graph: GraphFacts = {
+      // The name says both, unless it would be too long.
+      ...(name.startsWith("///") && { ns, id }),
+      ...(put?.parentId !== undefined && { parent: put.parentId }),
+      ...(id < this.greatest && { greatest: this.greatest }),
+      fresh: this.fresh + (isNew && !isBase ? weight : 0),
+    };
+    const names = [...(put === undefined ? [name] : []), ...(isNewestOfAll ? [newestName(ns)] : [])];
+    const isHead = content.isHead ?? (put !== undefined && ((ns === "" && isNewestOfAll) || this.head === 0));
+    const { thread } = this;
+    const fields: RecordFields = {
+      kind: isBase ? "base" : "delta",
+      createdAt: put?.createdAt ?? context.now(),
+      buildsOn: isBase ? 0 : seq - 1,
+      schema: 0,
+      messageCount: 0,
+      chain: { records: this.records + 1, bytes: this.range + weight, liveBytes: live, baseBytes: isBase ? weight : 0 },
+      graph,
+      thread: thread.erasing === undefined ? thread : (writtenFacts(thread) ?? thread),
+    };
+    const record = withChecksum({
+      seq,
+      writeId: newId(),
+      base: this.base,
+      head: isHead ? seq : this.head,
+      checkpointId: put === undefined ? undefined : name,
+      ...(names.length > 0 && { names }),
+      metadata: put === undefined ? content.metadata : put.metadata,
+      body,
+      // For a backend that indexes while it appends.
+      words: context.log.capabilities.search === "with words" ? wordsOf(brought) : undefined,
+      fields,
+    });
+    this.#keep(record, fields, { checkpoint, writes, ns, id, weight: body.byteLength, isNewest: isNewestOfAll });
+    return record;
+  }
+
+  /** The way back to here. The first one begins what `commit` ends, or `rollBack` takes back as a whole. */
+  savepoint(): () => void {
+    const { base, tail, writeId, head, greatest, range, fresh, records, early, thread } = this;
+    const { mark } = this.pool;
+    this.#undo ??= [];
+    const undone = this.#undo.length;
+    const goBack = (): void => {
+      for (const undo of this.#undo?.splice(undone).toReversed() ?? []) undo();
+      Object.assign(this, { base, tail, writeId, head, greatest, range, fresh, records, early, thread });
+      this.pool.rollBack(mark);
+      for (const seq of this.#resolved.keys()) if (seq > tail) this.#resolved.delete(seq);
+    };
+    this.#start ??= goBack;
+    return goBack;
   }
 
   commit(): void {
@@ -147,47 +228,51 @@ export class Epoch {
     this.commit();
   }
 
-  /** The way back to here, while nothing is committed. */
-  savepoint(): () => void {
-    const { base, tail, writeId, head, greatest, range, fresh, records, early, thread } = this;
-    const { mark } = this.pool;
-    const undone = this.#undo?.length ?? 0;
-    return () => {
-      for (const undo of this.#undo?.splice(undone).toReversed() ?? []) undo();
-      Object.assign(this, { base, tail, writeId, head, greatest, range, fresh, records, early, thread });
-      this.pool.rollBack(mark);
-      for (const seq of this.#resolved.keys()) if (seq > tail) this.#resolved.delete(seq);
-    };
+  #moveTo({ seq, writeId, base, head }: LogRecord, thread: ThreadFacts): void {
+    this.tail = seq;
+    this.writeId = writeId;
+    this.base = base;
+    this.head = head;
+    this.thread = thread;
+  }
+
+  /** Takes in a record whose additions are in the pool already. */
+  #keep(
+    record: LogRecord,
+    { chain, graph, thread, createdAt }: RecordFields,
+    { ns, id, checkpoint, writes, weight, isNewest: isNewestOfAll }: KeptContent,
+  ): void {
+    this.#moveTo(record, thread ?? this.thread);
+    this.range = chain.bytes;
+    this.records = chain.records;
+    this.fresh = graph?.fresh ?? 0;
+    this.greatest = graph?.greatest ?? id;
+    const name = checkpointName(ns, id);
+    if (checkpoint !== undefined) {
+      const { seq, writeId, metadata } = record;
+      const { on, parts: delta } = checkpoint;
+      const known = { ns, id, seq, writeId, parentId: graph?.parent, metadata, createdAt, on, delta };
+      this.#set(this.#checkpoints, seq, known);
+      this.#set(this.#byName, name, known);
+    }
+    if (isNewestOfAll) this.#set(this.#newest, ns, id);
+    const before = this.#writes.get(name);
+    const kept = new Map(before?.kept);
+    for (const call of writes) addCall(kept, call);
+    const early = this.#byName.has(name) ? 0 : (before?.early ?? 0) + weight;
+    this.early += early - (before?.early ?? 0);
+    this.#set(this.#writes, name, { place: { ns, id }, kept, early });
   }
 
   #set<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-    const [wasThere, before] = [map.has(key), map.get(key)];
-    this.#undo?.push(() => {
-      if (wasThere) map.set(key, before as Value);
-      else map.delete(key);
-    });
+    if (this.#undo !== undefined) {
+      const [wasThere, before] = [map.has(key), map.get(key)];
+      this.#undo.push(() => {
+        if (wasThere) map.set(key, before as Value);
+        else map.delete(key);
+      });
+    }
     map.set(key, value);
-  }
-
-  /** Where the thread stands after a record. */
-  #move(record: LogEntry, header: RecordHeader): void {
-    const { seq, base, head } = record;
-    this.tail = seq;
-    this.writeId = record.writeId;
-    this.base = base;
-    this.head = head;
-    this.thread = header.thread ?? this.thread;
-    // A mark, such as a lease, moves the tail and says nothing of the graph.
-    if (header.graph === undefined) return;
-    this.range = header.chain.bytes;
-    this.records = header.chain.records;
-    this.fresh = header.graph.fresh ?? 0;
-    this.greatest = header.graph.greatest ?? placeOf(record, header)?.id ?? this.greatest;
-  }
-
-  /** A record that this process wrote, whose parts are here already. */
-  advance(record: LogEntry, header: RecordHeader): void {
-    this.#move(record, header);
   }
 
   find({ ns, id }: CheckpointPlace): KnownCheckpoint | undefined {

@@ -2,13 +2,12 @@ import type { CheckpointContext } from "../../checkpoint/context.ts";
 import type { LogChain } from "../../checkpoint/log/thread-log.ts";
 import { decodeMetadata } from "../../checkpoint/record/metadata.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { type CheckpointPlace, checkpointName, newestName, placeOf } from "../names.ts";
-import type { CheckpointInfo, SavedCheckpoint } from "../saver.ts";
+import { type CheckpointInfo, inWriteOrder, type SavedCheckpoint } from "../saver.ts";
 import { joinParts } from "../values/parts.ts";
 import { Unpacker, type UnpackOptions } from "../values/unpacking.ts";
 import { Epoch, type KnownCheckpoint, type KnownWrite } from "./epoch.ts";
-import type { ThreadWriter } from "./thread-writer.ts";
-import { inWriteOrder } from "./write-rules.ts";
+import { type CheckpointPlace, checkpointName, newestName, placeOf } from "./graph-record.ts";
+import type { ThreadWriter } from "./graph-threads.ts";
 
 /** A checkpoint as it lies in an epoch, with everything that its values are made of. */
 export interface FoundCheckpoint {

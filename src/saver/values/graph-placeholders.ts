@@ -123,6 +123,27 @@ export function unsaidNames(fields: object): ReadonlySet<string> {
 export const unsaidByLangChain = (fields: object): ReadonlySet<string> =>
   Object.hasOwn(fields, "lc") ? ENVELOPE : unsaidNames(fields);
 
+/**
+ * The members of an object that a search does not look into: what tells messages, calls and LangGraph's own objects
+ * apart, what LangChain needs to make an object again, and what a model's provider reports.
+ */
+export function unsearchedIn(fields: object, isLangChains: boolean): ReadonlySet<string> {
+  if (isLangChains && Object.hasOwn(fields, "lc")) return ENVELOPE;
+  const members = fields as Members<unknown>;
+  if (hasMessageShape(members) || isOfLangChainMessage(fields)) return OF_SEARCHED_MESSAGE;
+  if (isMessagePart(members)) return OF_MESSAGE_PART;
+  const isCall = unsaidNames(fields) === OF_CALL;
+  // Which tool was called is searched, as in the threads of agents.
+  return isCall ? OF_SEARCHED_CALL : controlNames(members);
+}
+
+/** How LangChain and providers write a part of a message's content. */
+const isMessagePart = ({ type }: Members<unknown>): boolean => typeof type === "string" && PARTS.has(type);
+
+const PARTS: ReadonlySet<string> = new Set(["text", "reasoning", "image", "image_url", "file", "audio", "video"]);
+const OF_MESSAGE_PART: ReadonlySet<string> = new Set(["type", "id"]);
+const OF_SEARCHED_CALL: ReadonlySet<string> = new Set(["id", "type"]);
+
 const isOfLangChainMessage = (fields: object): boolean =>
   Object.hasOwn(fields, "content") && Object.hasOwn(fields, "additional_kwargs");
 
@@ -130,6 +151,10 @@ const CALLED_WITH = ["args", "arguments", "function"];
 const OF_MESSAGE: ReadonlySet<string> = new Set(KEPT);
 const OF_TOOL: ReadonlySet<string> = new Set(KEPT_OF_TOOL);
 const OF_CALL: ReadonlySet<string> = new Set(KEPT_OF_CALL);
+const OF_SEARCHED_MESSAGE: ReadonlySet<string> = new Set([
+  ...KEPT.filter((name) => name !== "toolName"),
+  ...["response_metadata", "usage_metadata"],
+]);
 const ENVELOPE: ReadonlySet<string> = new Set(["lc", "type", "id", "method"]);
 
 /** The same kind of value without anything in it. What holds at most a yes or a no stays. */

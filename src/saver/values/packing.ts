@@ -2,6 +2,7 @@ import { isProxy } from "../../internal/node-builtins.ts";
 import { type Redactor, redactText } from "../../state/secrets.ts";
 import {
   describeInstance,
+  isPlainObject,
   MAX_DEPTH,
   MAX_SIZE,
   refusal,
@@ -12,8 +13,71 @@ import {
 import type { Place } from "../../state/values/path.ts";
 import { TAG, taggedLeaf } from "../../state/values/tags.ts";
 import { unsaidNames } from "./graph-placeholders.ts";
-import { type Packed, Packer, packedList } from "./packed.ts";
 import type { Shadows } from "./shadows.ts";
+
+/**
+ * A value on its way into a record, before anything is known of what the record
+ * can share: text where there is nothing to share, and lists where there may be.
+ * Text is what the codec of `state` writes, so what it can keep is what is kept.
+ */
+export type Packed = string | LateText | PackedList | Template;
+
+/** Text that another serialiser is still making; it is there before the value is written. */
+export class LateText {
+  text: string | undefined;
+}
+
+/** Elements that are kept once for all the lists that hold them. */
+export class PackedList {
+  readonly items: readonly Packed[];
+
+  constructor(items: readonly Packed[]) {
+    this.items = items;
+  }
+}
+
+/** Text with lists in it. */
+export class Template {
+  readonly chunks: readonly (string | LateText | PackedList)[];
+
+  constructor(chunks: readonly (string | LateText | PackedList)[]) {
+    this.chunks = chunks;
+  }
+}
+
+/** Puts a value together out of text and of values that are packed already. */
+export class Packer {
+  readonly #chunks: (string | LateText | PackedList)[] = [];
+  #text = "";
+
+  add(part: Packed): this {
+    if (typeof part === "string") this.#text += part;
+    else if (part instanceof Template) for (const chunk of part.chunks) this.add(chunk);
+    else {
+      this.#chunks.push(this.#text, part);
+      this.#text = "";
+    }
+    return this;
+  }
+
+  done(): Packed {
+    return this.#chunks.length === 0 ? this.#text : new Template([...this.#chunks, this.#text]);
+  }
+}
+
+/** A list whose text is shorter than this is written where it stands. */
+const SHORTEST_SHARED_LIST = 64;
+
+/** The list of these items: shared where that pays. */
+export function packedList(items: readonly Packed[]): Packed {
+  let length = 0;
+  for (const item of items) {
+    if (typeof item !== "string") return new PackedList(items);
+    length += item.length + 1;
+    if (length >= SHORTEST_SHARED_LIST) return new PackedList(items);
+  }
+  return `[${items.join(",")}]`;
+}
 
 /** How values that are not plain data are written, for callers with their own serialiser. */
 export interface ForeignValues {
@@ -46,6 +110,27 @@ export interface PackOptions {
  */
 export function packValue(value: unknown, place: Place, { foreign, shadows, redactor }: PackOptions = {}): Packed {
   return pack(value, place, 1, { left: MAX_SIZE, above: new Set(), foreign, shadows, redactor });
+}
+
+/** An object as JSON that is packed for no pool: with its own keys, each value as `packValue` writes it. */
+export function membersText(value: unknown, name: string): string {
+  const place = { parent: undefined, step: name };
+  if (isProxy(value)) throw refusal(place, "a Proxy");
+  if (!isPlainObject(value)) throw refusal(place, "no plain object");
+  const packing = {
+    left: MAX_SIZE,
+    above: new Set([value]),
+    foreign: undefined,
+    shadows: undefined,
+    redactor: undefined,
+  };
+  return writtenOut(packProperties(value, place, 0, packing));
+}
+
+function writtenOut(packed: Packed): string {
+  if (typeof packed === "string") return packed;
+  if (packed instanceof PackedList) return `[${packed.items.map(writtenOut).join(",")}]`;
+  return packed instanceof Template ? packed.chunks.map(writtenOut).join("") : (packed.text ?? "null");
 }
 
 function pack(value: unknown, place: Place, depth: number, packing: Packing): Packed {

@@ -2,8 +2,7 @@ import { isAttributed } from "../../state/people/subjects.ts";
 import { defineOwn, isPlainObject } from "../../state/values/doorway.ts";
 import type { Place } from "../../state/values/path.ts";
 import { hasMessageShape } from "./graph-placeholders.ts";
-import type { Packed } from "./packed.ts";
-import { ownMembers, type PackOptions, packValue } from "./packing.ts";
+import { ownMembers, type Packed, type PackOptions, packValue } from "./packing.ts";
 
 /**
  * A checkpoint's data in parts: its members, and one level down where a member is
@@ -49,11 +48,10 @@ export const isContentChannel = (channel: string): boolean => !/^(?:branch:|join
 export function packParts(data: Readonly<Record<string, unknown>>, name: string, options: PackOptions): PackedParts {
   const parts = new Map<string, Packed>();
   const root: Place = { parent: undefined, step: name };
-  const isOfLangGraph = isLangGraphs(Object.keys(data));
+  // What tells LangGraph where it stands is no text that anyone said.
+  const hasControl = options.redactor !== undefined && isLangGraphs(Object.keys(data));
   const how = (path: PartPath): PackOptions =>
-    options.redactor === undefined || !isOfLangGraph || isContentPart(path)
-      ? options
-      : { ...options, redactor: undefined };
+    hasControl && !isContentPart(path) ? { ...options, redactor: undefined } : options;
   for (const [first, member, at] of ownMembers(data, root)) {
     const inner = isOpen(member) ? [...ownMembers(member, at)] : [];
     if (inner.length === 0) parts.set(partKey([first]), packValue(member, at, how([first])));
@@ -107,12 +105,17 @@ export interface PartsDelta {
 }
 
 export function deltaOf(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): PartsDelta {
-  const set = [...after].filter(([key, text]) => before.get(key) !== text);
-  const removed = [...before.keys()].filter((key) => !after.has(key));
-  const delta = { set, removed };
   const order = [...after.keys()];
-  const usual = [...applied(before, delta).keys()];
-  return usual.every((key, index) => key === order[index]) ? delta : { ...delta, order };
+  const set: (readonly [key: string, text: string])[] = [];
+  for (const each of after) if (before.get(each[0]) !== each[1]) set.push(each);
+  const removed: string[] = [];
+  let staying = 0;
+  let isUsual = true;
+  for (const key of before.keys()) {
+    if (!after.has(key)) removed.push(key);
+    else if (order[staying++] !== key) isUsual = false;
+  }
+  return isUsual ? { set, removed } : { set, removed, order };
 }
 
 export function applied(before: ReadonlyMap<string, string>, { set, removed, order }: PartsDelta): Map<string, string> {

@@ -1,4 +1,4 @@
-import type { Packed } from "./packed.ts";
+import type { Packed } from "./packing.ts";
 
 /** What an object looked like: its prototype, its keys, and its values or their shadows. */
 interface Shadow {

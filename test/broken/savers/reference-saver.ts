@@ -24,7 +24,7 @@ import type {
   SavedCheckpoint,
   Saver,
 } from "../../../src/saver/saver.ts";
-import { inWriteOrder, replacesEarlier, writeIndex } from "../../../src/saver/thread/write-rules.ts";
+import { inWriteOrder, replacesEarlier, writeIndex } from "../../../src/saver/saver.ts";
 import { canonicalJson, decodeText, encodeText } from "../../../src/state/values/codec.ts";
 
 /** One checkpoint and its writes. `info` is absent while only writes have come. */
