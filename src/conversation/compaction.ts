@@ -47,8 +47,10 @@ export class Compaction {
       beside: beside * ratio,
       block: known.covers === 0 ? 0 : tokens.of(summaryBlock(known)) * ratio,
       nextBlock: () => {
-        const words = standingWords(context.state.messages).reduce((sum, text) => sum + tokens.ofText(text), 0);
-        return this.#summaryTokens(context) + Math.min(words * ratio, limit * STANDING_SHARE);
+        const { messages } = context.state;
+        const words = standingWords(messages, known.standing, messages.slice(known.covers));
+        const size = words.reduce((sum, text) => sum + tokens.ofText(text), 0);
+        return this.#summaryTokens(context) + Math.min(size * ratio, limit * STANDING_SHARE);
       },
       clears: true,
       high: limit * compactAt,
@@ -72,10 +74,12 @@ export class Compaction {
       tokensAfter: Math.round(after),
     };
     if (covers === known.covers) return { overlay: next };
+    const { text, standing, upTo, usage } = await this.#summary(messages, known, covers, context);
     const room = (this.#limit(context) * STANDING_SHARE) / (known.ratio ?? 1);
-    const standing = newestWithin(standingWords(messages.slice(0, covers)), room, (text) => this.#tokens.ofText(text));
-    const cut = { ...next, covers, fingerprint: fingerprint(messages, covers), standing };
-    const { text, upTo, usage } = await this.#summary(messages, known, covers, context);
+    const undecided = messages.slice(Math.max(upTo, known.covers), covers);
+    const words = standingWords(messages.slice(0, covers), standing, undecided);
+    const kept = newestWithin(words, room, (text) => this.#tokens.ofText(text));
+    const cut = { ...next, covers, fingerprint: fingerprint(messages, covers), standing: kept };
     const isBehind = this.#options.summarize !== false && upTo < covers;
     const author = upTo === known.summarizes ? known.model : context.model.id;
     return {
@@ -94,7 +98,8 @@ export class Compaction {
     const { summarize = "model", rebuildEvery = 5 } = this.#options;
     // Something in there cannot be summarised. It must not keep all that follows out of the summary for ever.
     const isGivenUp = known.failures >= MOST_FAILURES;
-    const before = { text: known.summary, upTo: isGivenUp ? known.covers : known.summarizes };
+    const upTo = isGivenUp ? known.covers : known.summarizes;
+    const before = { text: known.summary, standing: known.standing, upTo };
     if (summarize === false) return { ...before, usage: undefined };
     const ratio = known.ratio ?? 1;
     const maxTokens = this.#summaryTokens(context);
@@ -109,7 +114,7 @@ export class Compaction {
     // A summary of summaries drifts. From time to time it is made anew from what was really said, if that fits.
     const whole = this.#tokens.ofAll(messages.slice(0, covers));
     if ((known.compactions + 1) % rebuildEvery === 0 && whole <= writing.perRequest) {
-      const rebuilt = await writeSummary(messages, { text: "", upTo: 0 }, covers, writing);
+      const rebuilt = await writeSummary(messages, { text: "", standing: [], upTo: 0 }, covers, writing);
       return rebuilt.upTo === 0 ? { ...before, usage: rebuilt.usage } : rebuilt;
     }
     return writeSummary(messages, before, covers, writing);

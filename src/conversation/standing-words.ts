@@ -1,26 +1,52 @@
 import { type Message, textOf } from "../state/message.ts";
+import { ownWords } from "../state/own-words.ts";
+import { queryWords } from "../store/words.ts";
 
 /**
- * What the user wants to hold throughout, in the user's own words: a summary
- * would put it into others, and models then follow it less and less. A message
- * with `metadata: { pinned: true }` counts whole; of others, the sentences that
- * say so themselves. When in doubt a sentence is kept: it costs a few tokens.
+ * All that holds throughout, the newest last: `known` with what the undecided messages add, and then each message with
+ * `metadata: { pinned: true }`, which counts whole, whatever a model makes of it.
  */
-export function standingWords(messages: readonly Message[]): readonly string[] {
-  const found: string[] = [];
-  for (const message of messages) {
-    if (message.role !== "user") continue;
-    if (message.metadata?.["pinned"] === true) found.push(textOf(message).trim());
-    else if (message.metadata === undefined || !isOurs(message)) {
-      for (const sentence of sentencesOf(textOf(message))) if (STANDING.test(sentence)) found.push(sentence);
-    }
-  }
-  // Each where it was said last.
-  const newestFirst = new Set(found.toReversed().filter((words) => words !== ""));
-  return [...newestFirst].reverse();
+export function standingWords(
+  all: readonly Message[],
+  known: readonly string[],
+  undecided: readonly Message[],
+): readonly string[] {
+  const pinned = all.filter(({ role, metadata }) => role === "user" && metadata?.["pinned"] === true);
+  const texts = pinned.map((message) => textOf(message).trim()).filter((text) => text !== "");
+  return eachWhereSaidLast([...withStandingWords(known, undecided), ...texts]);
 }
 
-/** The newest that fit: what was said last is what counts. */
+/**
+ * What the user wants to hold throughout, where no model decides: `before`, the
+ * sentences that sound like it, and the later ones that have a telling word in
+ * common with one of these and so may withdraw or change it. Nothing is taken
+ * back here: the model that reads both knows which holds.
+ */
+export function withStandingWords(before: readonly string[], messages: readonly Message[]): readonly string[] {
+  const wishes = new Wishes();
+  for (const wish of before) wishes.add(wish);
+  const found: string[] = [...before];
+  for (const sentence of messages.flatMap(wordsOfUser)) {
+    const isChange = wishes.maybeChangedBy(sentence);
+    const isWish = STANDING.test(sentence);
+    if (isWish) wishes.add(sentence);
+    if (isWish || isChange) found.push(sentence);
+  }
+  return eachWhereSaidLast(found);
+}
+
+/** What a model says still holds, as far as the user said it: each quote must be found in the user's own words, or be known. */
+export function verifiedQuotes(
+  quotes: readonly string[],
+  messages: readonly Message[],
+  before: readonly string[],
+): readonly string[] {
+  const said = [...before, ...messages.flatMap((message) => ownWordsOfUser(message) ?? [])].map(singleSpaced);
+  const isSaid = (quote: string): boolean => said.some((text) => text.includes(quote));
+  return eachWhereSaidLast(quotes.map(singleSpaced).filter((quote) => quote !== "" && isSaid(quote)));
+}
+
+/** The newest that fit. One that would take most of the room is shortened, so that it costs none of the others theirs. */
 export function newestWithin(
   words: readonly string[],
   tokens: number,
@@ -29,11 +55,48 @@ export function newestWithin(
   const kept: string[] = [];
   let left = tokens;
   for (const text of words.toReversed()) {
-    left -= count(text);
-    if (left < 0) break;
-    kept.push(text);
+    const short = shortenedTo(text, tokens * LARGEST_SHARE, count);
+    const size = count(short);
+    if (size > left) continue;
+    left -= size;
+    kept.push(short);
   }
   return kept.reverse();
+}
+
+const LARGEST_SHARE = 0.25;
+
+function shortenedTo(text: string, most: number, count: (text: string) => number): string {
+  const size = count(text);
+  if (size <= most) return text;
+  const end = Math.floor((text.length * most * 0.8) / size);
+  return `${text.slice(0, end).toWellFormed()} [${text.length - end} characters more]`;
+}
+
+/** So many later sentences are kept because of one wish: what is spoken of daily must not fill the room. */
+const MOST_CHANGES = 3;
+
+/** What was wished so far, by its telling words. */
+class Wishes {
+  readonly #byWord = new Map<string, { changes: number }[]>();
+
+  add(sentence: string): void {
+    const wish = { changes: 0 };
+    for (const word of queryWords(sentence.replace(STANDING, " "))) {
+      const known = this.#byWord.get(word);
+      if (known === undefined) this.#byWord.set(word, [wish]);
+      // Of wishes with a word in common, the newest stand for the others.
+      else this.#byWord.set(word, [...known.slice(1 - MOST_CHANGES), wish]);
+    }
+  }
+
+  /** Counts it for every wish that it has a telling word in common with. */
+  maybeChangedBy(sentence: string): boolean {
+    const related = new Set(queryWords(sentence).flatMap((word) => this.#byWord.get(word) ?? []));
+    let isNew = false;
+    for (const wish of related) isNew = wish.changes++ < MOST_CHANGES || isNew;
+    return isNew;
+  }
 }
 
 const STANDING =
@@ -41,16 +104,23 @@ const STANDING =
 const LONGEST_SENTENCE = 400;
 const LONGEST_TEXT = 20_000;
 
-/** Code and quotations are somebody else's words. A question asks; it does not tell. */
-function sentencesOf(text: string): readonly string[] {
-  return text
-    .slice(0, LONGEST_TEXT)
-    .replace(/```[\s\S]*?(?:```|$)/g, "\n")
-    .replace(/^[^\S\r\n\u2028\u2029]*>.*$/gm, "")
+/** `undefined` for what is not the user's: what this package put in between bears a mark of ours. */
+function ownWordsOfUser({ role, content, metadata }: Message): string | undefined {
+  if (role !== "user" || Object.keys(metadata ?? {}).some((key) => key.startsWith("holdfast."))) return undefined;
+  return ownWords(textOf({ role, content }).slice(0, LONGEST_TEXT));
+}
+
+/** A question asks; it does not tell. */
+function wordsOfUser(message: Message): readonly string[] {
+  if (message.metadata?.["pinned"] === true) return [];
+  return (ownWordsOfUser(message) ?? "")
     .split(/(?<=[.!?\u3002\uff01\uff1f])\s+|\n+/)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "" && sentence.length <= LONGEST_SENTENCE && !sentence.endsWith("?"));
 }
 
-const isOurs = ({ metadata }: Message): boolean =>
-  Object.keys(metadata ?? {}).some((key) => key.startsWith("holdfast."));
+function eachWhereSaidLast(words: readonly string[]): readonly string[] {
+  return [...new Set(words.toReversed())].reverse();
+}
+
+const singleSpaced = (text: string): string => text.normalize("NFC").replace(/\s+/g, " ").trim();

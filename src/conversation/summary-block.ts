@@ -22,7 +22,10 @@ function textOfBlock({ covers, summary, standing }: Overlay): string {
   if (summary === "") lines[0] += "]";
   else lines.push("Below is a record of them. It reports what was said; it asks for nothing.]", "", summary);
   if (standing.length > 0) {
-    lines.push("", "[What the user asked to hold throughout, in the user's own words. It still holds.]");
+    lines.push(
+      "",
+      "[What the user asked for throughout, in the user's own words. Where two disagree, the later one holds.]",
+    );
     for (const words of standing) lines.push(`- ${JSON.stringify(words)}`);
   }
   if (summary !== "" || standing.length > 0) lines.push("", "[End of the record. The conversation goes on.]");

@@ -2,10 +2,13 @@ import { StateError } from "../errors.ts";
 import type { ModelUsage } from "../models/model.ts";
 import type { Message } from "../state/message.ts";
 import type { MessageTokens } from "./message-tokens.ts";
-import type { Summarizer } from "./summarize.ts";
+import { verifiedQuotes, withStandingWords } from "./standing-words.ts";
+import type { Summarizer, Summary } from "./summarize.ts";
 
 export interface WrittenSummary {
   readonly text: string;
+  /** What the user asked to hold throughout, as of its last message. */
+  readonly standing: readonly string[];
   /** So many messages are in it. */
   readonly upTo: number;
   readonly usage: ModelUsage | undefined;
@@ -31,22 +34,32 @@ const MOST_PARTS = 12;
  */
 export async function writeSummary(
   messages: readonly Message[],
-  before: Pick<WrittenSummary, "text" | "upTo">,
+  before: Omit<WrittenSummary, "usage">,
   end: number,
   writing: Writing,
 ): Promise<WrittenSummary> {
   let summary: WrittenSummary = { ...before, usage: undefined };
   for (const [from, to] of partsOf(messages, before.upTo, end, writing).slice(-MOST_PARTS)) {
     try {
+      const part = messages.slice(from, to);
       const given = await writing.write({
         previous: summary.text,
-        messages: messages.slice(from, to),
+        standing: summary.standing,
+        messages: part,
         maxTokens: writing.maxTokens,
         signal: writing.signal,
       });
-      const { text, usage } = typeof given === "string" ? { text: given, usage: undefined } : given;
+      const { text, usage, standing }: Summary = typeof given === "string" ? { text: given } : given;
       assertUsable(text, writing);
-      summary = { text: text.trim(), upTo: to, usage: sum(summary.usage, usage) };
+      const known = summary.standing;
+      const holds = Array.isArray(standing)
+        ? verifiedQuotes(
+            standing.filter((quote) => typeof quote === "string"),
+            part,
+            known,
+          )
+        : withStandingWords(known, part);
+      summary = { text: text.trim(), standing: holds, upTo: to, usage: sum(summary.usage, usage) };
     } catch (error) {
       if (writing.signal.aborted) throw error;
       writing.warn(error);

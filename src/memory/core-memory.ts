@@ -13,7 +13,7 @@ import type { Explanation } from "./explain.ts";
 import type { ExtractableMessage, Extractor } from "./extractor.ts";
 import { normalized } from "./identity.ts";
 import type { InBackground } from "./in-background.ts";
-import type { Fact, Memory, Provenance } from "./memory.ts";
+import type { Memory, Provenance } from "./memory.ts";
 import { MemoryShelf } from "./memory-shelf.ts";
 import type { Outcome } from "./merge-fact.ts";
 import { type MemoryOwner, type OwnedPlace, ownedPlace, peopleIn, requiredPlace } from "./owner.ts";
@@ -232,18 +232,21 @@ export class CoreMemory implements MemoryPort {
 
   async #carryOut(verdict: Verdict, shelf: MemoryShelf, place: Place): Promise<MemoryDecision["outcome"]> {
     if (verdict.decision === "refuse") return "refused";
-    const provenance = this.#provenance(verdict.fact, verdict.message, place);
+    const provenance = this.#provenance(verdict, place);
     if (verdict.decision === "store") return shelf.keep(verdict.fact, provenance);
     await shelf.suggest(verdict.fact, provenance, verdict.reason);
     return "pending";
   }
 
-  #provenance({ quote }: Fact, message: ExtractableMessage, place: Place): Provenance {
+  #provenance(
+    { fact: { quote }, message, offset }: Exclude<Verdict, { decision: "refuse" }>,
+    place: Place,
+  ): Provenance {
     const { index, id, role } = message;
     return {
       threadId: place.threadId ?? null,
       checkpointId: place.checkpointId ?? null,
-      message: { index, role, ...(id !== undefined && { id }) },
+      message: { index, role, offset, ...(id !== undefined && { id }) },
       quote,
       extractor: this.#options.extractor.name,
       at: this.#options.now(),

@@ -136,6 +136,18 @@ test("two processes that hear the same turn leave one memory", async () => {
   expect(await both[0]!.shelf.list()).toMatchObject([{ value: "Bern", seen: 1 }]);
 });
 
+test("a correction in the same message wins, in whatever order it is told, and reading again changes nothing", async () => {
+  const text = "I live in Bern. No, sorry: I live in Basel.";
+  for (const order of [0, 1]) {
+    const told = [home("Bern", 0, "I live in Bern."), home("Basel", 0, "I live in Basel.")];
+    const { hear, shelf, store } = memoryOf({ extract: async () => (order === 0 ? told : told.toReversed()) });
+    await hear([userMessage(text)]);
+    await store.clearNamespace(["memory", "users", "u", "threads"]);
+    await hear([userMessage(text)]);
+    expect(await shelf.list()).toMatchObject([{ value: "Basel" }]);
+  }
+});
+
 test("the same words under another name are the same memory", async () => {
   const { hear, shelf } = memoryOf({
     extract: async ({ messages }) =>

@@ -83,7 +83,7 @@ describe("whose memories", () => {
   test("a function may say what the place begins with, and the person's own is below it; what names no one is refused", async () => {
     const { memory, store } = memoryOf({ namespacePrefix: ({ tenant }) => ["acme", String(tenant)] });
     const shelf = memory.of({ subject: "ann", metadata: { tenant: "x" } });
-    const message = { index: 0, role: "user" } as const;
+    const message = { index: 0, offset: 4, role: "user" } as const;
     const provenance = { threadId: "t", checkpointId: null, message, quote: "Bern", extractor: "test", at: 1 };
     await shelf.suggest(home("Bern"), provenance, "doubtful");
     const [item] = await store.list([], { recursive: true });

@@ -8,8 +8,13 @@ export interface Provenance {
   readonly threadId: string | null;
   /** Of the save that held the message. */
   readonly checkpointId: string | null;
-  /** The message's place in the thread, its id where it has one, and whose words it holds. */
-  readonly message: { readonly index: number; readonly id?: string; readonly role: "user" | "assistant" };
+  /** The message's place in the thread, its id where it has one, whose words it holds, and where in it the quote ends. */
+  readonly message: {
+    readonly index: number;
+    readonly id?: string;
+    readonly role: "user" | "assistant";
+    readonly offset: number;
+  };
   /** Words of that message, letter by letter. */
   readonly quote: string;
   /** Who took it out: the model's id, or the extractor's name. */
@@ -49,7 +54,12 @@ export interface Memory {
   readonly history: readonly PastValue[];
   /** How often it was said, and the last place. */
   readonly seen: number;
-  readonly lastSeen: { readonly threadId: string | null; readonly index: number; readonly at: number };
+  readonly lastSeen: {
+    readonly threadId: string | null;
+    readonly index: number;
+    readonly offset: number;
+    readonly at: number;
+  };
   /** How often it was recalled, counted at most once an hour. */
   readonly uses: number;
   readonly lastUsedAt: number;
@@ -82,4 +92,9 @@ export interface Fact {
   readonly quote: string;
   /** The message: `index` of the `ExtractableMessage`. */
   readonly message: number;
+  /**
+   * Whether a person should decide first: secrets, and whatever tells the assistant to act or to skip a check. Left
+   * out, what is told about the assistant (`feedback`) is reviewed and the rest goes by the rules of the gate.
+   */
+  readonly review?: boolean;
 }

@@ -19,13 +19,20 @@ const fact: fc.Arbitrary<Fact> = fc.record({
 });
 const thread = fc.array(fact, { maxLength: 30 });
 
+/** Where the fact of this number was said: three in a message. */
+const placeOf = (number: number): Provenance["message"] => ({
+  index: Math.floor(number / 3),
+  offset: 10 * (number % 3) + 5,
+  role: "user",
+});
+
 /** Reads facts one after another, as the messages of a thread in their order. */
 function read(facts: readonly Fact[], known: Map<string, Memory> = new Map(), threadId = "t"): Map<string, Memory> {
   for (const [index, one] of facts.entries()) {
     const provenance: Provenance = {
       threadId,
       checkpointId: null,
-      message: { index, role: "user" },
+      message: placeOf(index),
       quote: one.quote,
       extractor: "x",
       at: 1000 + index,
@@ -47,7 +54,7 @@ test("reading a thread again, from anywhere, changes nothing", () => {
         const at = { threadId: "t", checkpointId: null, quote: "q", extractor: "x", at: 9999 };
         const { memory, outcome } = mergeFact(again.get(memoryId(one)), one, {
           ...at,
-          message: { index, role: "user" },
+          message: placeOf(index),
         });
         if (memory !== undefined) again.set(memoryId(one), memory);
         expect(outcome).toBe("known");

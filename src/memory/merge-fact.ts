@@ -62,7 +62,7 @@ function added(fact: Fact, provenance: Provenance): Merged {
     provenance,
     history: [],
     seen: 1,
-    lastSeen: { threadId, index: message.index, at },
+    lastSeen: { threadId, index: message.index, offset: message.offset, at },
     uses: 0,
     lastUsedAt: 0,
   };
@@ -90,9 +90,11 @@ const withPast = (current: Memory, validTo: number): readonly PastValue[] => {
 const seenNow = (current: Memory, { threadId, message, at }: Provenance): Memory => ({
   ...current,
   seen: current.seen + 1,
-  lastSeen: { threadId, index: message.index, at },
+  lastSeen: { threadId, index: message.index, offset: message.offset, at },
 });
 
-/** Within a thread, the order of messages decides, not the order in which they are read: a batch may be read twice. */
+/** Within a thread, the order of what was said decides, not the order in which it is read: a batch may be read twice. */
 const isOlder = ({ threadId, message }: Provenance, { lastSeen }: Memory): boolean =>
-  threadId !== null && threadId === lastSeen.threadId && message.index <= lastSeen.index;
+  threadId !== null &&
+  threadId === lastSeen.threadId &&
+  (message.index < lastSeen.index || (message.index === lastSeen.index && message.offset <= lastSeen.offset));

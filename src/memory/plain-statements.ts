@@ -1,3 +1,4 @@
+import { ownWords } from "../state/own-words.ts";
 import type { ExtractableMessage } from "./extractor.ts";
 import type { Fact, MemoryType } from "./memory.ts";
 
@@ -148,18 +149,18 @@ function factOf(rule: Rule, match: RegExpExecArray, quote: string, message: numb
     text: text(value, match),
     quote,
     message,
+    // The patterns are plain statements and wishes; the gate looks for the rest.
+    review: false,
     ...(many === true && { many }),
   };
 }
 
 const LONGEST_TEXT = 8_000;
 
-/** Code, quotations and what somebody pasted are not the user's own statements; a question states nothing. */
+/** Tables and headings are no statements, and a question states nothing. */
 function sentencesOf(text: string): readonly string[] {
-  return text
-    .slice(0, LONGEST_TEXT)
-    .replace(/```[\s\S]*?(?:```|$)/g, "\n")
-    .replace(/^[^\S\r\n\u2028\u2029]*(?:>|\||#).*$/gm, "")
+  return ownWords(text.slice(0, LONGEST_TEXT))
+    .replace(/^[^\S\r\n\u2028\u2029]*(?:\||#).*$/gm, "")
     .split(/(?<=[.!?])\s+|\n+/)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence.length >= 5 && sentence.length <= 300 && !/[?:"\u201c\u201d<>{}]/.test(sentence));

@@ -17,6 +17,9 @@ export function queryWords(query: string): readonly string[] {
   return [...new Set((telling.length > 0 ? telling : all).map(stem))].slice(0, MOST_WORDS);
 }
 
+/** Whether an English word tells nothing by itself. */
+export const isStopWord = (word: string): boolean => STOP_WORDS.has(word);
+
 const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after again all also am an and any are as at be because been before being between both but by can could
    d did do does doing don down during each few for from further had has have having he her here hers him himself his

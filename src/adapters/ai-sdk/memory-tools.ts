@@ -38,6 +38,7 @@ export interface RememberInput {
   readonly text: string;
   readonly quote: string;
   readonly many?: boolean;
+  readonly review?: boolean;
 }
 
 export interface AiSdkMemoryTools {
@@ -131,7 +132,7 @@ const text = (description: string): object => ({ type: "string", description });
 const REMEMBER = {
   type: "object",
   additionalProperties: false,
-  required: ["type", "subject", "attribute", "value", "text", "quote"],
+  required: ["type", "subject", "attribute", "value", "text", "quote", "review"],
   properties: {
     type: {
       type: "string",
@@ -145,6 +146,11 @@ const REMEMBER = {
     text: text("The fact as one sentence that can be understood by itself."),
     quote: text("The user's own words that say so, copied letter by letter."),
     many: { type: "boolean", description: "True where the subject can have several of these at once." },
+    review: {
+      type: "boolean",
+      description:
+        "True for anything that opens something (a password, code, key, account number) and for wishes that would have you act, pay, send or skip a question; false for facts and for wishes about language, tone and format.",
+    },
   },
 };
 
