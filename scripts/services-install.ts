@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { canHaveH2, fetchJar } from "../test/oracle-stand-in/h2.ts";
 import { isRoot, onPath } from "../test/services/binaries.ts";
 import { unpackedRedis } from "../test/services/debian-redis.ts";
+import { findMariadb } from "../test/services/mariadb.ts";
 import { findOldestRedis } from "../test/services/oldest-redis.ts";
 import { opensearchJars } from "../test/services/opensearch-jars.ts";
 import { findPgbouncer } from "../test/services/pgbouncer.ts";
@@ -27,6 +28,7 @@ const JAVA = { java: "openjdk-17-jre-headless", mvn: "maven" };
 const INSTALLABLE: Readonly<Record<string, Installable>> = {
   redis: { needs: {}, get: async () => (await onPath("redis-server", "valkey-server")) ?? unpackedRedis() },
   pgvector: { needs: { gcc: "gcc libc6-dev" }, get: postgresWithPgvector },
+  mysql: { needs: {}, get: findMariadb },
   opensearch: { needs: JAVA, get: opensearchJars },
   s3: { needs: { go: "golang-go" }, get: buildS3 },
   pgbouncer: { needs: {}, get: findPgbouncer },

@@ -1,5 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import {
+  checkpoints as mysqlCheckpoints,
+  tableNames as mysqlNames,
+  versionTable as mysqlVersions,
+} from "../src/backends/mysql/layout.ts";
 import { INDEX_MARK, indexBody } from "../src/backends/opensearch/layout.ts";
 import { tableNames as oracleNames, saverTableNames } from "../src/backends/oracle/layout.ts";
 import {
@@ -28,6 +33,7 @@ const FOLDER = new URL("golden/ddl/", import.meta.url);
 
 const inSqlite = sqliteNames("holdfast_");
 const inPostgres = postgresNames("public", "holdfast_");
+const inMysql = mysqlNames("holdfast_");
 const inOracle = oracleNames("HOLDFAST");
 
 const [, oracleSaver] = oracleLog(saverTableNames("HOLDFAST")).parts;
@@ -40,6 +46,7 @@ const PARTS: readonly (readonly [name: string, part: Part])[] = [
   ["oracle-store", oracleStore(oracleStoreTables("HOLDFAST_STORE"))],
   ["oracle-vectors", oracleVectors(oracleStoreTables("HOLDFAST_STORE"), 1024)],
   ["sqlite-store", sqliteStore(inSqlite)],
+  ["mysql-checkpoints", mysqlCheckpoints(inMysql)],
   ["postgres-store", postgresStore(inPostgres)],
   ["postgres-checkpoints", postgresCheckpoints(inPostgres)],
   ["postgres-partitioned-checkpoints", postgresCheckpoints(inPostgres, 2)],
@@ -48,6 +55,7 @@ const PARTS: readonly (readonly [name: string, part: Part])[] = [
 const TABLES = {
   sqlite: sqliteVersions(inSqlite),
   postgres: postgresVersions(inPostgres),
+  mysql: mysqlVersions(inMysql),
   oracle: oracleVersions(inOracle),
 };
 

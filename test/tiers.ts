@@ -12,7 +12,7 @@ const POSTGRES_BUT_ITS_SUITE: readonly string[] = readdirSync(new URL("../src/ba
 
 /** Only with real servers, or with a stand-in that a server answers for. */
 const SERVERS_ONLY: readonly string[] = [
-  "src/backends/{opensearch,oracle,redis,s3}/*.test.ts",
+  "src/backends/{mysql,opensearch,oracle,redis,s3}/*.test.ts",
   ...POSTGRES_BUT_ITS_SUITE,
   "test/going-back/promoted-replicas.test.ts",
   "test/http/{cross-tenant,item-tenants-apart}.test.ts",
@@ -21,7 +21,7 @@ const SERVERS_ONLY: readonly string[] = [
   "test/network/*.test.ts",
   "test/oracle-stand-in/stand-in*.test.ts",
   "test/processes/{killed-group,migrating}.test.ts",
-  "test/saver/{far,postgres,redis}.test.ts",
+  "test/saver/{far,mysql,postgres,redis}.test.ts",
   "test/sealing/tampering-services.test.ts",
   "test/session/{erasing-services,files-of-servers}.test.ts",
   "test/store/{clocks,recall}.test.ts",

@@ -143,6 +143,23 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     peers: { pg: ">=8.11 <9" },
     durability: "configured",
   },
+  mysql: {
+    title: "MySQL / MariaDB",
+    names: { values: ["mysqlCheckpointer"], types: ["MysqlCheckpointerOptions"] },
+    hints: {
+      client: {
+        what: "a MySQL pool",
+        instead: "mysqlCheckpointer({ pool })",
+        methods: [["getConnection", "query", "execute", "end"]],
+      },
+    },
+    schemes: ["mysql", "mariadb"],
+    example: "mysql://agents@localhost:3306/agents",
+    load: () => import("./mysql/checkpointer.ts"),
+    tables: () => import("./mysql/tables.ts"),
+    peers: { mysql2: ">=3.11 <4" },
+    durability: "configured",
+  },
   oracle: {
     title: "Oracle Database",
     names: { values: ["oracleCheckpointer"], types: ["OracleCheckpointerOptions"] },

@@ -11,6 +11,11 @@ export const CLIENTS: readonly KnownClient[] = [
     without: ["getConnection"],
   },
   {
+    what: "a MySQL pool",
+    instead: "mysqlCheckpointer({ pool })",
+    methods: [["getConnection", "query", "execute", "end"]],
+  },
+  {
     what: "an Oracle pool",
     instead: "oracleCheckpointer({ pool })",
     methods: [["getConnection", "close", "reconfigure"]],

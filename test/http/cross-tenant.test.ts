@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { mysqlCheckpointer } from "../../src/backends/mysql/index.ts";
 import { OCIBucketBackend } from "../../src/backends/oci/index.ts";
 import { optionsOfUrl } from "../../src/backends/opensearch/checkpointer.ts";
 import { opensearchCheckpointer } from "../../src/backends/opensearch/index.ts";
@@ -13,6 +14,7 @@ import { LOCAL_BACKENDS } from "../local-backends.ts";
 import { bucketOfTests, type TestBucket } from "../oci-stand-in/test-bucket.ts";
 import { runs } from "../property-seed.ts";
 import { s3Place } from "../s3/test-bucket.ts";
+import { mysqlPlace } from "../services/mysql-place.ts";
 import { ownIndex } from "../services/opensearch-index.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -54,6 +56,15 @@ await describeWithService("postgres", (url) => {
   testTenantsOn(async () => {
     const checkpointer = place.open({ dsn: url, tablePrefix: place.prefix() });
     return { checkpointer, cleanup: async () => undefined };
+  }, 12);
+});
+
+await describeWithService("mysql", async (url) => {
+  const place = await mysqlPlace(url);
+  afterAll(place.dispose);
+  testTenantsOn(async () => {
+    const checkpointer = mysqlCheckpointer({ dsn: place.url, tablePrefix: place.prefix() });
+    return { checkpointer, cleanup: () => checkpointer.close() };
   }, 12);
 });
 

@@ -18,7 +18,7 @@ test(`sqlite: a process that is killed inside a group of saves loses nothing it 
   await dispose();
 });
 
-for (const backend of ["postgres", "redis"] as const) {
+for (const backend of ["postgres", "mysql", "redis"] as const) {
   await describeWithService(backend, (server) => {
     test(`a process that is killed inside a group of saves loses nothing it acknowledged (HOLDFAST_SEED=${seed})`, async () => {
       const { url } = sharedOnServer(server);

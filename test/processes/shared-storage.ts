@@ -3,6 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FileLog } from "../../src/backends/file/log.ts";
+import { mysqlLogOptions } from "../../src/backends/mysql/checkpointer.ts";
+import { parseMysqlUrl } from "../../src/backends/mysql/connect.ts";
+import { MysqlLog } from "../../src/backends/mysql/log.ts";
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { opensearchLogOptions, optionsOfUrl } from "../../src/backends/opensearch/checkpointer.ts";
 import { OpenSearchLog } from "../../src/backends/opensearch/log.ts";
@@ -42,6 +45,7 @@ export function sharedOnServer(serverUrl: string): SharedStorage {
 /** The parameter by which a part of the server is one's own. */
 const NAME_OF_A_PART: Readonly<Record<string, string>> = {
   postgres: "tablePrefix",
+  mysql: "tablePrefix",
   redis: "prefix",
   "opensearch+http": "namespace",
 };
@@ -70,6 +74,8 @@ export function openSharedLog(url: string): ThreadLog {
       dsn.searchParams.delete("tablePrefix");
       return new PostgresLog(postgresLogOptions({ dsn: dsn.href, tablePrefix }));
     }
+    case "mysql":
+      return new MysqlLog(mysqlLogOptions(parseMysqlUrl(url)));
     case "opensearch+http":
       return new OpenSearchLog(opensearchLogOptions(optionsOfUrl(url)));
     default:

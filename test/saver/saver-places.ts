@@ -1,10 +1,12 @@
 import type { Redis } from "ioredis";
+import { mysqlCheckpointer } from "../../src/backends/mysql/index.ts";
 import { postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
 import { redisCheckpointer } from "../../src/backends/redis/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
 import { LOCAL_BACKENDS } from "../local-backends.ts";
 import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";
+import type { MysqlPlace } from "../services/mysql-place.ts";
 import type { PostgresPlace } from "../services/postgres-place.ts";
 
 /** An empty storage of its own for one test. */
@@ -23,10 +25,19 @@ export async function localPlace(name: string): Promise<SaverPlace> {
 
 export function postgresSaverPlace({ url, schema, prefix }: PostgresPlace): SaverPlace {
   const tablePrefix = prefix();
+  return placeOf((options) => postgresqlCheckpointer({ ...options, dsn: url, schema, tablePrefix }));
+}
+
+export function mysqlSaverPlace({ url, prefix }: MysqlPlace): SaverPlace {
+  const tablePrefix = prefix();
+  return placeOf((options) => mysqlCheckpointer({ ...options, dsn: url, tablePrefix }));
+}
+
+function placeOf(open: (options: CheckpointerOptions) => Checkpointer): SaverPlace {
   const opened: Checkpointer[] = [];
   return {
     open: (options = {}) => {
-      const checkpointer = postgresqlCheckpointer({ ...options, dsn: url, schema, tablePrefix });
+      const checkpointer = open(options);
       opened.push(checkpointer);
       return checkpointer;
     },

@@ -1,3 +1,4 @@
+import { findMariadb, HOW_TO_GET_MARIADB, startMariadb } from "./mariadb.ts";
 import { HOW_TO_GET_OPENSEARCH, startOpensearch } from "./opensearch.ts";
 import { canHaveOpensearch } from "./opensearch-jars.ts";
 import { canHavePgvector, HOW_TO_GET_PGVECTOR } from "./pgvector.ts";
@@ -6,7 +7,7 @@ import { findRedis, HOW_TO_GET_REDIS, startRedis } from "./redis.ts";
 import { canHaveS3, HOW_TO_GET_S3, startS3 } from "./s3.ts";
 import type { TestServer } from "./server-process.ts";
 
-export type ServiceName = "postgres" | "pgvector" | "redis" | "opensearch" | "s3";
+export type ServiceName = "postgres" | "pgvector" | "mysql" | "redis" | "opensearch" | "s3";
 
 /** A kind of server that suites ask for by name. */
 export interface Service {
@@ -32,6 +33,12 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
     howToGet: HOW_TO_GET_PGVECTOR,
     isHere: canHavePgvector,
     start: () => startPostgres({ pgvector: true }),
+  },
+  mysql: {
+    variable: "HOLDFAST_TEST_MYSQL_URL",
+    howToGet: HOW_TO_GET_MARIADB,
+    isHere: async () => (await findMariadb()) !== undefined,
+    start: startMariadb,
   },
   redis: {
     variable: "HOLDFAST_TEST_REDIS_URL",

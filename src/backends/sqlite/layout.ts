@@ -28,7 +28,7 @@ import { assertTablePrefix } from "./options.ts";
  * <prefix>names     id, name: the further names of records, for finding them. Few records have any
  *
  * <prefix>members   member, thread_id: in which threads the newest checkpoint's metadata has that member. Written only
- *                   when that metadata changes. It narrows, and the metadata itself decides: metadata.ts
+ *                   when that metadata changes. It narrows, and the metadata itself decides: sql-log/members.ts
  *
  * <prefix>words     FTS5, rowid = records.id. Contentless: it holds the index and no copy of the text. It is told
  *                   the words of what it has to forget, and then really forgets them (`secure-delete`)

@@ -15,12 +15,13 @@ import {
   type SearchRange,
   type ThreadLog,
 } from "../../checkpoint/log/thread-log.ts";
+import { memberOf, UNINDEXED } from "../../checkpoint/sql-log/members.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
 import { rowId, startOf, tableNames } from "./layout.ts";
-import { memberOf, moveMembers, UNINDEXED } from "./metadata.ts";
+import { moveMembers } from "./metadata.ts";
 import {
   assertAbsent,
   type FoundMember,

@@ -4,12 +4,12 @@ import { seededRandom } from "../../../test/processes/seeded-random.ts";
 import { seed } from "../../../test/property-seed.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { isReadable } from "../../checkpoint/log/listed-threads.ts";
+import { memberOf, UNINDEXED } from "../../checkpoint/sql-log/members.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { markAt, put, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import { SqliteLog } from "./log.ts";
-import { memberOf, UNINDEXED } from "./metadata.ts";
 import { openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
 

@@ -1,9 +1,9 @@
 import { MOST_BYTES_READ } from "../../checkpoint/log/driver-rules.ts";
 import { listedThread } from "../../checkpoint/log/listed-threads.ts";
 import type { ListedThread, LogEntry, LogPage, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { hasMember } from "../../checkpoint/sql-log/members.ts";
 import { hintedSeq } from "../../driver/ids.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
-import { hasMember } from "./metadata.ts";
 import {
   damagedIndex,
   damagedThread,
