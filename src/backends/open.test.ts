@@ -128,7 +128,7 @@ describe("what is nearly a URL is answered with what was meant", () => {
     ["sqlite3:///secret.db", "did you mean sqlite:./agents.db?"],
     ["sqlite+aiosqlite:///secret.db", "did you mean sqlite:./agents.db?"],
     ["opensarch://secret", "did you mean opensearch://localhost:9200/holdfast?"],
-    ["mysqll://u:secret@h/d", "it should look like memory:, file:./threads, sqlite:./agents.db, "],
+    ["clickhouse://u:secret@h/d", "it should look like memory:, file:./threads, sqlite:./agents.db, "],
     ["./secret.db", "write sqlite: before that of a database file, file: before that of a folder"],
     ["/var/secret.db", "write sqlite: before that of a database file, file: before that of a folder"],
     ["C:\\secret.db", "write sqlite: before that of a database file, file: before that of a folder"],
