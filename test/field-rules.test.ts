@@ -4,8 +4,10 @@ import type {
   ForkPoint,
   GraphFacts,
   LeaseState,
+  MailFacts,
   MovedMark,
   RecordHeader,
+  SignalFacts,
   ThreadFacts,
 } from "../src/checkpoint/record/record.ts";
 import type { PendingWrite, SavedCheckpoint } from "../src/saver/saver.ts";
@@ -68,6 +70,7 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
     standing: true,
     digest: true,
     graph: true,
+    signal: true,
     thread: true,
   } satisfies Names<RecordHeader>,
   thread: {
@@ -79,8 +82,11 @@ const STORED: { readonly [Kind in keyof typeof STORED_RULES]: Readonly<Record<st
     erasing: true,
     holds: true,
     lease: true,
+    mail: true,
   } satisfies Names<ThreadFacts>,
   graph: { parent: true, ns: true, id: true, greatest: true, fresh: true } satisfies Names<GraphFacts>,
+  signal: { id: true, kind: true } satisfies Names<SignalFacts>,
+  mail: { generation: true, waiting: true, taken: true } satisfies Names<MailFacts>,
   lease: {
     id: true,
     owner: true,

@@ -4,9 +4,9 @@ import { StateError } from "../errors.ts";
 import { given } from "../internal/option-table.ts";
 import type { AnySchema } from "../models/schema.ts";
 import type { UserMessage } from "../state/message.ts";
+import { asUserMessage, withId } from "../state/prompt.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
-import { asUserMessage, withId } from "./assert-prompt.ts";
 import {
   assertCompleteOptions,
   assertResumeOptions,

@@ -15,6 +15,8 @@ import { type CallSettlement, settleCall } from "./history/settling-calls.ts";
 import type { Lease, LeaseOptions } from "./lease/lease.ts";
 import type { SearchOrder } from "./log/thread-log.ts";
 import { INBOX, refOf } from "./options.ts";
+import type { SendOptions, Sent } from "./signals/sending.ts";
+import type { SentSignal, Signal } from "./signals/signal.ts";
 import { loadState } from "./thread/loaded-state.ts";
 
 /** Means "whatever is there now": gives up the protection against a second writer for one save. */
@@ -38,6 +40,8 @@ export interface SaveOptions {
   readonly writeId?: string;
   /** Required while somebody holds a lease on the thread. */
   readonly lease?: Lease;
+  /** Ids of signals whose effect is in this state: they wait no longer, by the same write that stores it. */
+  readonly consumes?: readonly string[];
   /** The thread expires this long after this save. Needs the capability `ttl`. */
   readonly ttlSeconds?: number;
 }
@@ -295,6 +299,19 @@ export abstract class BaseCheckpointer {
     return settleCall(this, threadId, toolCallId, settlement);
   }
 
+  /**
+   * Sends something to a thread that is there, without its lease: words, answers, the outcome of a call, or that its
+   * turn is to end. Once it returned it is durable. Whoever runs the thread takes it in, in the order in which it came.
+   */
+  send(_threadId: string, _signal: Signal, _options?: SendOptions): Promise<Sent> {
+    return Promise.reject(missingMailbox(this, "send"));
+  }
+
+  /** What was sent to a thread and waits, oldest first. */
+  signals(_threadId: string): Promise<readonly SentSignal[]> {
+    return Promise.reject(missingMailbox(this, "signals"));
+  }
+
   withLease<T>(_threadId: string, _work: (lease: Lease) => Promise<T>, _options?: LeaseOptions): Promise<T> {
     return this.#lacks("lease", "withLease");
   }
@@ -312,6 +329,14 @@ export abstract class BaseCheckpointer {
   #lacks(flag: CapabilityFlag, method: string): Promise<never> {
     return Promise.reject(missingAbility(this, flag, method));
   }
+}
+
+/** A class of one's own may compare heads and still have no log to which others append. */
+function missingMailbox(checkpointer: BaseCheckpointer, method: string): StateError {
+  const { name } = checkpointer.constructor;
+  if (!checkpointer.capabilities.conditionalSave) return missingAbility(checkpointer, "conditionalSave", method);
+  const message = `${name} has no ${method}(): what is sent to threads needs a log beneath; write a ThreadLog driver, or override ${method}()`;
+  return new StateError("UNSUPPORTED", message, { capability: "conditionalSave" });
 }
 
 /** Why a method that a flag stands for cannot be called. */

@@ -59,12 +59,15 @@ import {
   openCallsOf,
   pageOptionsOf,
   refOf,
+  SEND,
   saveOptionsOf,
   VACUUM,
   WATCH,
 } from "./options.ts";
 import { type ForkPoint, openHeader } from "./record/record.ts";
 import { isGraphs } from "./record/thread-facts.ts";
+import type { SendOptions, Sent } from "./signals/sending.ts";
+import type { SentSignal, Signal } from "./signals/signal.ts";
 import { loadNamed, loadNewest } from "./thread/loading.ts";
 import { saveState } from "./thread/saving.ts";
 
@@ -124,6 +127,7 @@ export class Checkpointer extends BaseCheckpointer {
     const options = saveOptionsOf(given, metadata);
     if (options.ttlSeconds !== undefined) await this.#assertCan("ttl", "ttlSeconds");
     if (options.lease !== undefined) await this.#assertCan("lease", "a lease");
+    if (options.consumes !== undefined) await this.#assertCan("conditionalSave", "consumes");
     if (!(state instanceof AgentState))
       throw new TypeError("save() takes an AgentState first and the thread id second");
     const place = this.#named("save", threadId, undefined);
@@ -330,6 +334,22 @@ export class Checkpointer extends BaseCheckpointer {
     const options = optionsOf("breakLease", given, BREAK_LEASE);
     await this.#assertCan("lease", "breakLease()");
     return this.#context.guard(place, () => endLease(this.#context, threadId, options));
+  }
+
+  /** Sends something to the thread, for the process that runs it or runs it next. */
+  override async send(threadId: string, signal: Signal, given?: SendOptions): Promise<Sent> {
+    this.#assertMayWrite("send");
+    const place = this.#named("send", threadId, undefined);
+    const options = optionsOf("send", given, SEND);
+    await this.#assertCan("conditionalSave", "send()");
+    const { sendSignal } = await further.get();
+    return this.#context.guard(place, () => sendSignal(this.#context, threadId, signal, options));
+  }
+
+  override async signals(threadId: string): Promise<readonly SentSignal[]> {
+    this.#named("signals", threadId, undefined);
+    const { signalsWaiting } = await further.get();
+    return signalsWaiting(this.#context, threadId);
   }
 
   /** Verifies every record of the thread; `undefined` if it is not there. */

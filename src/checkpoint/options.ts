@@ -16,6 +16,7 @@ import type {
 import type { InboxOptions } from "./find/inbox.ts";
 import type { WatchOptions } from "./find/watching.ts";
 import type { BreakLeaseOptions, LeaseOptions } from "./lease/lease.ts";
+import type { SendOptions } from "./signals/sending.ts";
 
 /** A bare checkpoint id stands for the option, `load(id, "c1")`, and so does a summary, `load(id, summary)`. */
 export function refOf(method: string, given: string | CheckpointRef | undefined): CheckpointRef {
@@ -67,6 +68,7 @@ const SAVE: Names<SaveOptions> = {
   expectedHead: true,
   writeId: true,
   lease: true,
+  consumes: true,
   ttlSeconds: true,
 };
 export const FIND: Names<FindOptions> = { ...PAGE, threadPrefix: true };
@@ -82,4 +84,5 @@ export function openCallsOf(method: string, { openCalls = "settle" }: CopyOption
 }
 export const LEASE: Names<LeaseOptions> = { owner: true, ttlMs: true, waitMs: true, signal: true };
 export const BREAK_LEASE: Names<BreakLeaseOptions> = { ifToken: true };
+export const SEND: Names<SendOptions> = { id: true };
 export const WATCH: Names<WatchOptions> = { signal: true, pollMs: true };

@@ -24,6 +24,7 @@ export const assertThreadPrefix = (prefix: unknown): void =>
   assertId(prefix, "prefix of thread ids", MAX_TENANT_PREFIX_BYTES);
 export const assertCheckpointId = (id: unknown): void => assertId(id, "checkpoint id");
 export const assertWriteId = (id: unknown): void => assertId(id, "write id");
+export const assertSignalId = (id: unknown): void => assertId(id, "id of a signal");
 /** A task of a graph. */
 export const assertTaskId = (id: unknown): void => assertId(id, "task id");
 /** The namespace of a graph's checkpoints; the root graph's is empty. */

@@ -1,6 +1,7 @@
 import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest, KnownPlace, LogEntry } from "../checkpoint/log/thread-log.ts";
 import { openHeader } from "../checkpoint/record/record.ts";
+import { MOST_WAITING } from "../checkpoint/signals/mailbox.ts";
 import { Recent } from "../internal/recent.ts";
 import { Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
@@ -10,8 +11,8 @@ interface Standpoint extends KnownPlace, Pick<LogEntry, "base" | "head"> {
   readonly isGraph: boolean;
 }
 
-/** More than a save under a lease ever takes out. */
-const MARKS_AT_ONCE = 16;
+/** More than a save ever takes out: the signals that wait, and the marks of a lease. */
+const MARKS_AT_ONCE: number = MOST_WAITING + 16;
 /** More than a deletion or a vacuum ever rewrites; each costs a lookup. */
 const MOST_REPLACED = 100;
 

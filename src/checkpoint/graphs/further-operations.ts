@@ -7,3 +7,4 @@ export { deleteCheckpoint } from "../history/editing.ts";
 export { removeThread, removeThreadAt } from "../history/removing-threads.ts";
 export { assertVacuumOptions, planVacuum, vacuumThreads } from "../history/retention.ts";
 export { verifyThread } from "../history/verifying.ts";
+export { sendSignal, signalsWaiting } from "../signals/sending.ts";

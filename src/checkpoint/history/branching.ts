@@ -12,9 +12,11 @@ import { headOf, newMessagesOf, rebuild, recordsOf } from "../record/chain.ts";
 import { fits, mayFit, type PlannedFrom, planBase, planBody, wordsToAppend } from "../record/plan-record.ts";
 import { type ForkPoint, openHeader, openRecord, withChecksum } from "../record/record.ts";
 import { isGraphs } from "../record/thread-facts.ts";
+import { straySignals } from "../signals/mailbox.ts";
 import { stateAt } from "../thread/loading.ts";
 import { saveState } from "../thread/saving.ts";
 import { erasuresAt, planMark, type Tail, Thread, tailBehind, tailOf } from "../thread/thread.ts";
+import { type Edit, editThread } from "./editing.ts";
 
 /** Starts `target` with the state of `source` at one checkpoint. */
 export async function forkThread(
@@ -148,9 +150,18 @@ export async function copyThread(
   }
   const from = { threadId: source, generation: tail.generation, erasures: erasuresAt(tail) };
   await assertCopyMayStay(context, "copyThread", from, { threadId: target, generation });
+  await leaveSignalsBehind(new Thread(context, target, "copyThread"), generation);
   // A graph has no tool calls: the pending writes of its tasks wait in the copy as in the source.
   if (openCalls === "settle" && !isGraphs(tail.thread)) await settleCopy(context, target, generation);
   return true;
+}
+
+/** What was sent to the source is taken in there. The copy never acts on it, also where this is never reached. */
+async function leaveSignalsBehind(thread: Thread, generation: string): Promise<void> {
+  await editThread(thread, async (tail): Promise<Edit<void>> => {
+    const hasStray = tail?.generation === generation && straySignals(tail).length > 0;
+    return { result: undefined, ...(hasStray && { plan: { edits: {}, restsOn: [] } }) };
+  });
 }
 
 /** A copy whose open calls cannot be settled is removed again, because another run would make them a second time. */

@@ -11,6 +11,7 @@ import { activeHolds, assertNotHeld } from "../people/holds.ts";
 import { fits } from "../record/plan-record.ts";
 import { openHeader } from "../record/record.ts";
 import { isGraphs } from "../record/thread-facts.ts";
+import { waitingAt } from "../signals/mailbox.ts";
 import { Thread } from "../thread/thread.ts";
 import { type Edit, type EditPlan, editThread, rebuiltOn } from "./editing.ts";
 
@@ -118,7 +119,8 @@ export async function vacuumThread(
     const { oldestKept, outdated } = await survey(thread, mayGo);
     if (oldestKept === undefined) {
       const result = { checkpoints: outdated, threads: outdated > 0 ? 1 : 0 };
-      if (outdated === 0) return { result };
+      const isWanted = waitingAt(tail).some(([, , , sentAt]) => sentAt >= rule.cutoff);
+      if (outdated === 0 || isWanted) return { result: NOTHING };
       await assertNotHeld(context, threadId, readHolds);
       return rule.dryRun ? { result } : { result, removesThread: true };
     }

@@ -88,7 +88,7 @@ function linkOf(record: LogRecord): Link | undefined {
   const { seq, checkpointId } = record;
   try {
     const { kind, buildsOn, thread } = openRecord(record);
-    if (kind === "edit" || kind === "lease") return undefined;
+    if (kind !== "base" && kind !== "delta") return undefined;
     // Only the saver can read a graph's content; the checksum proves that it is what was written.
     if (isGraphs(thread)) return { seq, isBase: kind === "base", buildsOn: undefined, checkpointId, fault: undefined };
     newMessagesOf(record);

@@ -10,6 +10,7 @@ import type { LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { wordsOf } from "../record/plan-record.ts";
 import { openHeader, openRecord, withChecksum } from "../record/record.ts";
+import { isContent } from "../record/steps.ts";
 import { isGraphs } from "../record/thread-facts.ts";
 import { Thread, tailOf } from "../thread/thread.ts";
 import type { HoldingOff } from "./erasure-mark.ts";
@@ -208,5 +209,5 @@ function rewritten(record: LogRecord, sweep: Sweep): LogRecord | undefined {
   const { format: _, bodyBytes: _bytes, digest: _digest, ...fields } = openRecord(record);
   const bytes = body === undefined ? record.body : Buffer.from(encodeOwned(body, "state"), "utf8");
   const next = withChecksum({ ...record, metadata, body: bytes, words: undefined, fields });
-  return { ...next, words: wordsOf(newMessagesOf(next)) };
+  return isContent(record) ? { ...next, words: wordsOf(newMessagesOf(next)) } : next;
 }

@@ -7,7 +7,7 @@ import type { LogRecord } from "../log/thread-log.ts";
 import { bodyOf, type RecordBody } from "../record/chain.ts";
 import { decodeMetadata, encodeMetadata } from "../record/metadata.ts";
 import { openRecord } from "../record/record.ts";
-import { isContent } from "../record/steps.ts";
+import { mayHoldWords } from "../record/steps.ts";
 import { Thread } from "../thread/thread.ts";
 
 /** What of a thread is about some people. Every record of it is read. */
@@ -218,7 +218,7 @@ const metadataIn = ({ metadata }: LogRecord): Readonly<Record<string, unknown>> 
   metadata === undefined ? undefined : decodeMetadata(metadata, "metadata");
 
 interface RecordPage {
-  /** Checkpoints and steps, proven. */
+  /** Checkpoints, steps and signals, proven. */
   readonly records: readonly LogRecord[];
   /** Where the page begins: the next one is below it. */
   readonly first: number;
@@ -240,7 +240,7 @@ export async function readPage(thread: Thread, before: number): Promise<RecordPa
   const found = await thread.page(Number.isFinite(before) ? before : undefined, RECORDS_PER_PAGE);
   const first = found?.records[0]?.seq;
   if (found === undefined || first === undefined) return undefined;
-  const records = found.records.filter((record) => isContent(record));
+  const records = found.records.filter((record) => mayHoldWords(record));
   for (const record of records) openRecord(record);
   return { records, first };
 }

@@ -14,8 +14,11 @@ import { parseTexts } from "./chain.ts";
  */
 export interface RecordHeader {
   readonly format: number;
-  /** `base` and `delta` are checkpoints. `edit` carries a deletion, `lease` a change of the thread's lease. */
-  readonly kind: "base" | "delta" | "edit" | "lease";
+  /**
+   * `base` and `delta` are checkpoints. `edit` carries a deletion, `lease` a change of the thread's lease, `signal`
+   * what somebody sent to the thread and no checkpoint has taken in yet.
+   */
+  readonly kind: "base" | "delta" | "edit" | "lease" | "signal";
   /** Milliseconds since 1970, for people and retention. Never for order: that is `seq`. */
   readonly createdAt: number;
   /** The position whose state a delta changes; it reveals a gap in the chain. 0 for a base. */
@@ -34,6 +37,8 @@ export interface RecordHeader {
   readonly digest?: string | undefined;
   /** Only in records of a graph's thread. */
   readonly graph?: GraphFacts | undefined;
+  /** Only of a signal. */
+  readonly signal?: SignalFacts | undefined;
   /** Facts about the thread rather than one record. Every record repeats them, so that the tail knows. */
   readonly thread?: ThreadFacts | undefined;
 }
@@ -49,6 +54,12 @@ export interface GraphFacts {
   readonly greatest?: string;
   /** How many bytes since the base are new content. */
   readonly fresh?: number;
+}
+
+/** What a signal is, beside what it says. */
+export interface SignalFacts {
+  readonly id: string;
+  readonly kind: "message" | "answers" | "cancel";
 }
 
 export interface ThreadFacts {
@@ -67,7 +78,22 @@ export interface ThreadFacts {
   /** How often a legal hold was placed on the thread while it existed. A planned removal sees by it that it has to ask again. */
   readonly holds?: number;
   readonly lease?: LeaseState;
+  readonly mail?: MailFacts;
 }
+
+/** Which signals wait in a thread, and which it took in lately. */
+export interface MailFacts {
+  /** The generation of the thread that they were sent to: a copy of that thread takes none of them along. */
+  readonly generation: string;
+  /** Oldest first. Their records are the newest of the thread, but for marks. */
+  readonly waiting?: readonly WaitingSignal[];
+  /** Oldest first. The same id again is no new signal. */
+  readonly taken?: readonly TakenSignal[];
+}
+
+/** A hash of the id stands for it: ids may be long, and every record repeats these. */
+export type WaitingSignal = readonly [seq: number, bytes: number, idHash: string, sentAt: number];
+export type TakenSignal = readonly [idHash: string, takenAt: number];
 
 export interface MovedMark {
   /** The URL of the new store, without its secrets. */
@@ -131,6 +157,7 @@ export interface StoredHeader {
   readonly standing?: Standing;
   readonly digest?: string;
   readonly graph?: GraphFacts;
+  readonly signal?: SignalFacts;
   readonly thread?: ThreadFacts;
   /** The last field, because it covers the text before it. */
   readonly sum?: string;
@@ -188,8 +215,20 @@ type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
  * every save makes one and `JSON.stringify` takes twice as long.
  */
 function beginOfHeader(fields: RecordFields, { seq, body }: Pick<LogRecord, "seq" | "body">): string {
-  const { kind, createdAt, buildsOn, schema, messageCount, chain, freshMessages, standing, digest, graph, thread } =
-    fields;
+  const {
+    kind,
+    createdAt,
+    buildsOn,
+    schema,
+    messageCount,
+    chain,
+    freshMessages,
+    standing,
+    digest,
+    graph,
+    signal,
+    thread,
+  } = fields;
   let text = `{"format":${FORMAT_VERSION},"kind":"${kind}","createdAt":${numberText(createdAt)}`;
   if (buildsOn !== usualStep(kind, seq)) text += `,"buildsOn":${buildsOn}`;
   if (schema !== 0) text += `,"schema":${numberText(schema)}`;
@@ -201,6 +240,7 @@ function beginOfHeader(fields: RecordFields, { seq, body }: Pick<LogRecord, "seq
   if (standing !== undefined) text += `,"standing":${JSON.stringify(standing)}`;
   if (digest !== undefined) text += `,"digest":"${digest}"`;
   if (graph !== undefined) text += `,"graph":${JSON.stringify(graph)}`;
+  if (signal !== undefined) text += `,"signal":${JSON.stringify(signal)}`;
   if (thread !== undefined) text += `,"thread":${JSON.stringify(thread)}`;
   return text;
 }
@@ -223,6 +263,21 @@ export function markRecord(
   const fields = { kind, createdAt, buildsOn: 0, schema: 0, messageCount: 0, chain: EMPTY_CHAIN };
   return withChecksum({ ...parts, ...none, fields: { ...fields, ...(thread !== undefined && { thread }) } });
 }
+
+/** What somebody sent to a thread: it moves the tail like a mark, and has a body. */
+export const signalRecord = (
+  parts: Pick<LogRecord, "seq" | "writeId" | "base" | "head" | "body">,
+  createdAt: number,
+  signal: SignalFacts,
+  thread: ThreadFacts,
+): LogRecord =>
+  withChecksum({
+    ...parts,
+    checkpointId: undefined,
+    metadata: undefined,
+    words: undefined,
+    fields: { kind: "signal", createdAt, buildsOn: 0, schema: 0, messageCount: 0, chain: EMPTY_CHAIN, signal, thread },
+  });
 
 /** The header of an entry, after its format was recognised. Without the body it cannot verify the checksum. */
 export const openHeader = (entry: LogEntry): RecordHeader => unfolded(entry, parseHeader(entry));
@@ -257,7 +312,7 @@ export const buildsOnOf = ({ seq }: LogEntry, { buildsOn, kind }: LinkHeader): n
   buildsOn ?? usualStep(kind, seq);
 
 function unfolded(entry: LogEntry, stored: StoredHeader): RecordHeader {
-  const { kind, chain, fresh, standing, digest, graph, thread } = stored;
+  const { kind, chain, fresh, standing, digest, graph, signal, thread } = stored;
   const header: Writable<RecordHeader> = {
     format: stored.format,
     kind,
@@ -275,6 +330,7 @@ function unfolded(entry: LogEntry, stored: StoredHeader): RecordHeader {
   if (standing !== undefined) header.standing = standing;
   if (digest !== undefined) header.digest = digest;
   if (graph !== undefined) header.graph = graph;
+  if (signal !== undefined) header.signal = signal;
   if (thread !== undefined) header.thread = thread;
   return header;
 }

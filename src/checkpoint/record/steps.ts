@@ -17,6 +17,9 @@ export function isContent(entry: LogEntry): boolean {
   return kind === "base" || kind === "delta";
 }
 
+/** Whether a record may hold what somebody said: what makes up states, and what was sent to the thread. */
+export const mayHoldWords = (entry: LogEntry): boolean => isContent(entry) || openHeader(entry).kind === "signal";
+
 /** The same record without its name. `head` is the checkpoint before it. */
 export function asStep(record: LogRecord, head: number): LogRecord {
   const { format: _, bodyBytes: _bytes, ...fields } = openRecord(record);

@@ -12,12 +12,13 @@ import type { CheckpointContext } from "../context.ts";
 import { factsWith, leaseAfterWrite, leaseConflict, leaseFault, mayBeLeased, termsOf } from "../lease/lease-rules.ts";
 import { LONGEST_TTL_MS } from "../log/driver-rules.ts";
 import { redactedRecord } from "../log/redacting.ts";
-import type { LogEntry, LogRecord } from "../log/thread-log.ts";
+import type { LogCapabilities, LogEntry, LogRecord } from "../log/thread-log.ts";
 import { assertNewThreadMayStay, writtenFacts } from "../people/erasure-mark.ts";
 import { encodeMetadata } from "../record/metadata.ts";
 import { fits, handOverContent, mayFit, type PlannedBody, planBody, wordsToAppend } from "../record/plan-record.ts";
 import {
   digestOf,
+  type MailFacts,
   openHeader,
   type RecordFields,
   type RecordHeader,
@@ -25,6 +26,7 @@ import {
   withChecksum,
 } from "../record/record.ts";
 import { graphsThread, isGraphs } from "../record/thread-facts.ts";
+import { broughtAlong, type MailChange, mailAfter, waitingRecords, waitsBeside, withMail } from "../signals/mailbox.ts";
 import {
   type Attempt,
   assertNotDeleted,
@@ -96,6 +98,8 @@ class Saving {
   #attempt: Attempt;
   #expected: Expectation | undefined;
   #made: Made | undefined;
+  /** Signals that wait behind the expected tail, where this save does not take all of them in. */
+  #signals: readonly LogRecord[] = [];
 
   constructor(context: CheckpointContext, state: AgentState, threadId: string, options: SaveOptions) {
     assertThreadId(threadId);
@@ -190,7 +194,7 @@ class Saving {
     if (seq === 0) await assertNewThreadMayStay(this.#context, "save", this.#thread.id, generation, [request.record]);
     if (entry !== request.record)
       return this.#settle(generation, entry, { ...openHeader(entry), bytes: this.#made.bytes });
-    const checkpointId = this.#settle(generation, entry, this.#made);
+    const checkpointId = this.#settle(generation, entry, this.#made, request.more?.at(-1));
     const position = positionOf(this.#context, this.#state, this.#thread.id);
     // What a redactor wrote is not what this state holds.
     if (position !== undefined && this.#context.redactor === undefined) {
@@ -235,14 +239,16 @@ class Saving {
   #plan(tail: Tail | undefined, isRetry: boolean): Plan | Promise<Plan> {
     const { lease, checkpointId } = this.#options;
     const isNamed = checkpointId !== undefined && this.#expected !== undefined;
+    const mayPlan = !isNamed && !mayBeLeased(this.#expected?.tail, lease) && !this.#leavesSignals();
     // Nearly every save has nothing to ask for.
-    if (!isRetry && !isNamed && !mayBeLeased(this.#expected?.tail, lease)) return this.#recordOf(this.#planBody(), {});
+    if (!isRetry && mayPlan) return this.#recordOf(this.#planBody(), {});
     return this.#planAsking(tail, isRetry, isNamed);
   }
 
   async #planAsking(tail: Tail | undefined, isRetry: boolean, isNamed: boolean): Promise<Plan> {
     if (isRetry) this.#expected = await this.#reconsidered(tail);
     if (mayBeLeased(this.#expected?.tail, this.#options.lease)) await this.#heedLease();
+    this.#signals = this.#leavesSignals() ? await waitingRecords(this.#thread, this.#expected?.tail) : [];
     const body = this.#planBody();
     if (!isNamed || this.#expected === undefined) return this.#recordOf(body, {});
     const { freeName } = await names.get();
@@ -258,6 +264,11 @@ class Saving {
       known,
     );
     return this.#recordOf({ ...body, planned }, edits);
+  }
+
+  /** Whether signals wait that this save does not take in: it brings them along. */
+  #leavesSignals(): boolean {
+    return waitsBeside(this.#expected?.tail, this.#options.consumes ?? []);
   }
 
   /** A lease that was seen may have ended since, so it is read again before it refuses a save. */
@@ -310,13 +321,21 @@ class Saving {
     const origin = buildableOn(position, this.#expected);
     this.#assertNothingErased(position);
     const looked = position && assertUnchanged(position.bytes, () => this.#state.fields);
-    const { capabilities } = this.#context.log;
+    const capabilities = this.#room();
     if (origin === undefined && !mayFit(this.#held, capabilities)) {
       throw this.#tooLarge(`at least ${leastBytesOf(this.#state.fields)}`);
     }
     const planned = planBody(this.#held, origin && { fields: origin.stored, chain: origin.chain }, capabilities);
     if (!fits(planned, capabilities)) throw this.#tooLarge(String(planned.body.byteLength));
     return { planned, builtOn: planned.kind === "delta" ? origin : undefined, looked };
+  }
+
+  /** What the storage takes, without the signals that go into the same append. */
+  #room(): LogCapabilities {
+    const { capabilities } = this.#context.log;
+    if (this.#signals.length === 0) return capabilities;
+    const taken = this.#signals.reduce((sum, { body }) => sum + body.byteLength, 0);
+    return { ...capabilities, maxRecordBytes: capabilities.maxRecordBytes - taken };
   }
 
   /** A state that was loaded before a person's words were erased from the thread would bring them back: it is refused. */
@@ -354,6 +373,7 @@ class Saving {
     const generation = behind?.generation ?? (this.#options.writeId === undefined ? writeId : newId());
     const isEdit = edits.drop !== undefined || edits.replace !== undefined;
     const { log, redactor, schema: wanted, now } = this.#context;
+    const mail = mailAfter(behind, generation, this.#options.consumes ?? NONE, this.#signals, { seq, now: now() });
     const fields: RecordFields = {
       kind: planned.kind,
       createdAt: now(),
@@ -365,7 +385,7 @@ class Saving {
       freshMessages: planned.freshMessages,
       standing: standingOf(this.#held),
       digest,
-      thread: this.#factsAfter(generation, behind?.thread, isEdit),
+      thread: this.#factsAfter(generation, behind?.thread, mail.facts, isEdit),
     };
     const made = withChecksum({
       seq,
@@ -385,25 +405,28 @@ class Saving {
     const kept =
       this.#options.checkpointId === undefined || record.body.byteLength > MAX_KEPT_BYTES ? undefined : record;
     this.#made = { chain, schema, thread, bytes, record: kept };
-    const append = this.#appendOf(record, behind, edits);
+    const append = this.#appendOf(record, behind, edits, mail);
     return { append, behind, generation, isMine: this.#isMine };
   }
 
-  #appendOf(record: LogRecord, behind: Tail | undefined, edits: Edits): Plan["append"] {
+  #appendOf(record: LogRecord, behind: Tail | undefined, edits: Edits, mail: MailChange): Plan["append"] {
     const { ttlSeconds } = this.#options;
     if (
       behind?.isMark !== true &&
       edits.drop === undefined &&
       edits.replace === undefined &&
+      mail.drop.length === 0 &&
       ttlSeconds === undefined
     ) {
       return { record };
     }
     // Names that others moved in the meantime are not ours to move: the append is refused and says why.
     const own = isOvertaken(edits, behind?.seq ?? 0) ? {} : edits;
-    const drop = droppingMark(behind, own.drop);
+    const drop = droppingMark(behind, mail.drop.length === 0 ? own.drop : [...(own.drop ?? NONE), ...mail.drop]);
+    const more = broughtAlong(mail.along, record, this.#made?.thread);
     return {
       record,
+      ...(more.length > 0 && { more }),
       ...own,
       ...(drop && { drop }),
       ...(ttlSeconds !== undefined && { ttlMs: Math.min(ttlSeconds * 1000, LONGEST_TTL_MS) }),
@@ -411,12 +434,23 @@ class Saving {
   }
 
   /** What a save says of its thread: all that was known, its lease as it is now, and its edits counted. */
-  #factsAfter(generation: string, thread: ThreadFacts | undefined, isEdit: boolean): ThreadFacts | undefined {
+  #factsAfter(
+    generation: string,
+    thread: ThreadFacts | undefined,
+    mail: MailFacts | undefined,
+    isEdit: boolean,
+  ): ThreadFacts | undefined {
     const { lease: given } = this.#options;
-    if (thread === undefined && given === undefined && !isEdit) return undefined;
-    const before = writtenFacts(thread);
+    if (thread === undefined && given === undefined && mail === undefined && !isEdit) return undefined;
+    const before = withMail(writtenFacts(thread), mail);
     const counted = isEdit ? { ...before, edits: (before?.edits ?? 0) + 1 } : before;
-    return factsWith(counted, leaseAfterWrite(this.#context, generation, given && termsOf(given)));
+    const terms = given && termsOf(given);
+    // A run that was about to end stays for what came meanwhile.
+    const stays =
+      terms?.isLast === true &&
+      mail !== undefined &&
+      waitsBeside({ generation, thread: { mail } }, terms.leaves ?? NONE);
+    return factsWith(counted, leaseAfterWrite(this.#context, generation, stays ? { ...terms, isLast: false } : terms));
   }
 
   /** Of the whole state, for a write that the caller named. What a redactor takes out must not be guessed from a digest. */
@@ -425,16 +459,24 @@ class Saving {
   }
 
   /** The record is in the log, from this attempt or an earlier one. */
-  #settle(generation: string, entry: LogEntry, { chain, schema, thread, bytes, record }: Made): string {
+  #settle(
+    generation: string,
+    entry: LogEntry,
+    { chain, schema, thread, bytes, record }: Made,
+    last: LogEntry = entry,
+  ): string {
     forgetAttempt(this.#thread, this.#state);
     const { seq, base, writeId, checkpointId = "" } = entry;
-    const tail = { generation, seq, writeId, base, head: seq, checkpointId, isMark: false, thread };
+    const end = { seq: last.seq, writeId: last.writeId, checkpointId: last.checkpointId };
+    const tail = { generation, ...end, base, head: seq, isMark: false, thread };
     const stored = this.#held;
     const position = { tail, seq, checkpointId, writeId, base, chain, stored, schema, bytes, record };
     rememberPosition(this.#context, this.#state, this.#thread.id, position);
     return checkpointId;
   }
 }
+
+const NONE: readonly never[] = [];
 
 /** The body of a record, before it has a place. */
 interface PlannedState {

@@ -13,6 +13,7 @@ import type {
   ThreadTail,
 } from "../log/thread-log.ts";
 import { markRecord, openHeader, type ThreadFacts } from "../record/record.ts";
+import { straySignals, withMail } from "../signals/mailbox.ts";
 
 /** The end of a thread as a caller knows it: all that a record behind it is made from. */
 export interface Tail extends KnownPlace {
@@ -55,6 +56,8 @@ export interface Attempts {
   isUnseen: boolean;
   /** The last attempt ended with an error of the storage. */
   isFailed: boolean;
+  /** What to tell the caller of a write that may have been made. */
+  readonly ifMayBe?: string;
 }
 
 /** Makes a plan for this tail, or none where nothing is to be written behind it. `isRetry`: another writer was faster. */
@@ -178,7 +181,7 @@ export class Thread {
       );
     } catch (error) {
       attempts.isFailed = true;
-      throw sayingWhetherWritten(error, attempts.isInDoubt);
+      throw sayingWhetherWritten(error, attempts.isInDoubt, attempts.ifMayBe);
     }
   }
 
@@ -251,10 +254,12 @@ export function planMark(
   const lowest = tail === undefined || (tail.head === 0 && kind === "lease") ? seq : tail.base;
   const base = head?.base ?? Math.max(lowest, edits.dropBelow ?? 0);
   const parts = { seq, writeId: newId(), base, head: head?.seq ?? tail?.head ?? 0 };
-  const drop = droppingMark(tail, edits.drop);
+  const stray = tail === undefined ? [] : straySignals(tail);
+  const drop = droppingMark(tail, stray.length === 0 ? edits.drop : [...(edits.drop ?? []), ...stray]);
+  const facts = stray.length === 0 ? thread : withMail(thread, undefined);
   return {
     behind: tail,
-    append: { ...edits, record: markRecord(kind, parts, context.now(), thread), ...(drop && { drop }) },
+    append: { ...edits, record: markRecord(kind, parts, context.now(), facts), ...(drop && { drop }) },
   };
 }
 

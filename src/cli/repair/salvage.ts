@@ -60,7 +60,7 @@ function lineOf(record: LogRecord): string[] {
   const fault = faultIn(record);
   try {
     const { kind, createdAt, thread } = openHeader(record);
-    if (kind === "lease" || kind === "edit") return [];
+    if (kind !== "base" && kind !== "delta") return [];
     const when = { createdAt: new Date(createdAt).toISOString(), proven: fault === undefined };
     if (isGraphs(thread)) return [JSON.stringify({ ...place, ...when, body: textOf(record) })];
     const messages = encodeValue(newMessagesOf(record), "messages");

@@ -3,6 +3,7 @@ import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
 import { markMoved } from "../../checkpoint/history/branching.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
+import { sendStored, signalsWaiting } from "../../checkpoint/signals/sending.ts";
 import { StateError } from "../../errors.ts";
 import { assertSame } from "./comparing.ts";
 import { assertFits, isPartOf, type OnConflict, type Placed, placeThread } from "./placing.ts";
@@ -72,6 +73,7 @@ async function moved(
     const result = await copied(source, to, threadId, rule);
     if (tail === undefined || result === undefined || result.outcome === "skipped") return result;
     [records, bytes] = [records + result.records, bytes + result.bytes];
+    for (const signal of await signalsWaiting(source, threadId)) await sendStored(to, threadId, signal);
     // All that was there at that tail is in the target: from here on nothing more may come.
     if (await markMoved(source, threadId, tail, cutOverTo)) {
       return { ...result, outcome: records === 0 ? result.outcome : "copied", records, bytes };

@@ -5,6 +5,7 @@ import { newMessagesOf } from "../../checkpoint/record/chain.ts";
 import { wordsToAppend } from "../../checkpoint/record/plan-record.ts";
 import { openRecord, type ThreadFacts, withChecksum } from "../../checkpoint/record/record.ts";
 import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { withMail } from "../../checkpoint/signals/mailbox.ts";
 import { StateError } from "../../errors.ts";
 import { asChangeOf } from "../../saver/thread/graph-record.ts";
 import { isGraphContent, type OutlinedRecord } from "./source-thread.ts";
@@ -64,8 +65,9 @@ function wordsFor(log: ThreadLog, record: LogRecord, thread: ThreadFacts | undef
   return log.capabilities.search === "with words" ? graphWordsOf(record) : undefined;
 }
 
-/** It is not leased there. */
-const factsElsewhere = (thread: ThreadFacts | undefined): ThreadFacts | undefined => factsWith(thread, undefined);
+/** It is not leased there, and nothing was sent to it. */
+const factsElsewhere = (thread: ThreadFacts | undefined): ThreadFacts | undefined =>
+  factsWith(withMail(thread, undefined), undefined);
 
 function headElsewhere(outline: readonly OutlinedRecord[], head: number): number {
   let at = atOrAfter(outline, head + 1) - 1;

@@ -27,7 +27,7 @@ export interface OutlinedRecord {
 /** A thread as it is to be somewhere else, wherever it comes from. */
 export interface SourceThread {
   readonly threadId: string;
-  /** Oldest first, without leases: those hold nobody elsewhere, and are rewritten all the time. */
+  /** Oldest first, without leases, which are rewritten all the time, and without signals. */
   readonly outline: readonly OutlinedRecord[];
   /** How often records were replaced or taken out. */
   readonly edits: number;
@@ -73,7 +73,11 @@ export function outlined(record: LogRecord): OutlinedRecord {
   };
 }
 
-export const isLeaseMark = (record: LogRecord): boolean => openHeader(record).kind === "lease";
+/** Leases hold nobody elsewhere, and signals wait in the thread that they were sent to. */
+export function isLeftBehind(record: LogRecord): boolean {
+  const { kind } = openHeader(record);
+  return kind === "lease" || kind === "signal";
+}
 
 const PAGE = 256;
 /** A thread up to this size is read once and kept; a larger one is read a second time, part by part. */
@@ -124,7 +128,7 @@ async function outlineOf(
       throw changed(threadId);
     const [oldest] = chain.records;
     if (oldest === undefined) break;
-    for (const record of chain.records.toReversed().filter((one) => !isLeaseMark(one))) {
+    for (const record of chain.records.toReversed().filter((one) => !isLeftBehind(one))) {
       newestFirst.push(outlined(record));
       bytes += record.body.byteLength;
       if (bytes > MOST_KEPT_BYTES) kept = undefined;
@@ -151,7 +155,7 @@ async function* windows(
       const chain = await readRecords(context, threadId, before, end - start);
       const [oldest] = chain?.records ?? [];
       if (chain?.generation !== generation || oldest === undefined) throw changed(threadId);
-      found.push(...chain.records.filter((record) => record.seq >= first && !isLeaseMark(record)).reverse());
+      found.push(...chain.records.filter((record) => record.seq >= first && !isLeftBehind(record)).reverse());
       before = oldest.seq;
     }
     found.reverse();

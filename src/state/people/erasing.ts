@@ -2,7 +2,7 @@ import type { StateDelta } from "../delta.ts";
 import type { Message } from "../message.ts";
 import { isPlainObject } from "../values/doorway.ts";
 import { emptied, mapList, mapRecord, type Rule, rowsFor, without } from "./field-rule.ts";
-import { STATE_RULES, type Whose } from "./personal-fields.ts";
+import { BODY_RULES, STATE_RULES, type Whose } from "./personal-fields.ts";
 import {
   type Attributed,
   ERASED,
@@ -50,9 +50,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** What the rows say of a field of a state; of one that has none, that it is personal and may be anybody's. */
 const rowOf = (name: string): { readonly whose: Whose; readonly rule: Rule } =>
-  Object.hasOwn(STATE_RULES, name)
-    ? STATE_RULES[name as keyof typeof STATE_RULES]
-    : { whose: "everybody", rule: emptied };
+  (Object.hasOwn(BODY_RULES, name) ? BODY_RULES[name] : undefined) ?? { whose: "everybody", rule: emptied };
 
 /** Collects what it removes. Returns the very same value if nothing concerned those people. */
 export class Sweep {

@@ -233,6 +233,39 @@ export const STATE_RULES: {
   },
 };
 
+/**
+ * What was sent to a thread lies in the body of its record as a change of a state would: a message among `messages`,
+ * and everything else in this list, which no state has.
+ */
+export interface SignalPart {
+  /** Of what waits, or of the call that it is the outcome of. */
+  readonly id?: string;
+  readonly toolCallId?: string;
+  readonly value?: unknown;
+  readonly declined?: true;
+  readonly error?: string;
+  readonly reason?: string;
+}
+
+const SIGNALS: StateRow<RuleOf<readonly SignalPart[]>> = {
+  whose: "call",
+  rule: {
+    each: {
+      fields: {
+        id,
+        toolCallId: id,
+        value: becomes(ERASED),
+        declined: yes("a refusal to answer"),
+        error: text,
+        reason: text,
+      },
+    },
+  },
+};
+
+/** Every list and field that the body of an agent's record may have. */
+export const BODY_RULES: Readonly<Record<string, StateRow<Rule>>> = { ...STATE_RULES, signals: SIGNALS };
+
 type Rows = Readonly<Record<string, Rule>>;
 
 /** The metadata of a store's item. */
@@ -289,6 +322,8 @@ export const STORED_RULES: Readonly<
     | "header"
     | "thread"
     | "graph"
+    | "signal"
+    | "mail"
     | "lease"
     | "moved"
     | "forkedFrom"
@@ -327,7 +362,7 @@ export const STORED_RULES: Readonly<
   },
   header: {
     format: total,
-    kind: oneOf({ base: true, delta: true, edit: true, lease: true }),
+    kind: oneOf({ base: true, delta: true, edit: true, lease: true, signal: true }),
     createdAt: time,
     buildsOn: total,
     schema: total,
@@ -338,6 +373,7 @@ export const STORED_RULES: Readonly<
     standing: counts,
     digest: leftOut,
     graph: plan,
+    signal: plan,
     thread: plan,
   },
   thread: {
@@ -349,7 +385,10 @@ export const STORED_RULES: Readonly<
     erasing: counts,
     holds: total,
     lease: plan,
+    mail: plan,
   },
+  signal: { id, kind: oneOf({ message: true, answers: true, cancel: true }) },
+  mail: { generation: place, waiting: counts, taken: counts },
   graph: { parent: id, ns: id, id, greatest: id, fresh: total },
   lease: {
     id: place,

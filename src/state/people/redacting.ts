@@ -1,7 +1,7 @@
 import { type Redactor, redactText } from "../secrets.ts";
 import { isJsonList, type JsonObject, type JsonValue, mapJson, mapParts, membersOf } from "../values/tags.ts";
 import { emptied, type Fields, type Members, name, type Rule, rowsFor } from "./field-rule.ts";
-import { STATE_RULES } from "./personal-fields.ts";
+import { BODY_RULES } from "./personal-fields.ts";
 import { isAttributed } from "./subjects.ts";
 
 /**
@@ -10,7 +10,7 @@ import { isAttributed } from "./subjects.ts";
  */
 
 const STATE: Fields = {
-  fields: Object.fromEntries(Object.entries(STATE_RULES).map(([field, { rule }]) => [field, rule])),
+  fields: Object.fromEntries(Object.entries(BODY_RULES).map(([field, { rule }]) => [field, rule])),
 };
 
 const perField = (rowFor: (rule: Rule) => Rule): Members => ({

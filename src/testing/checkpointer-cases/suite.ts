@@ -26,6 +26,7 @@ import { retryingCases } from "./retrying.ts";
 import { ridingLeaseCases } from "./riding-leases.ts";
 import { savingCases } from "./saving.ts";
 import { searchingCases } from "./searching.ts";
+import { signalCases } from "./signals.ts";
 import { vacuumingCases } from "./vacuuming.ts";
 import { watchingCases } from "./watching.ts";
 
@@ -44,6 +45,7 @@ export const checkpointerCases: readonly CheckpointerCase[] = [
   ...orderingCases,
   ...leasingCases,
   ...ridingLeaseCases,
+  ...signalCases,
   ...branchingCases,
   ...findingThreadsCases,
   ...metadataCases,

@@ -1,0 +1,121 @@
+import { assertSignalId, newId } from "../../driver/ids.ts";
+import { StateError } from "../../errors.ts";
+import type { CheckpointContext } from "../context.ts";
+import { leaseConflict, movedFault } from "../lease/lease-rules.ts";
+import { redactedRecord } from "../log/redacting.ts";
+import { ERASING, isHeldOff, writtenFacts } from "../people/erasure-mark.ts";
+import { signalRecord } from "../record/record.ts";
+import { graphsThread, isGraphs } from "../record/thread-facts.ts";
+import { droppingMark, type Plan, type Tail, Thread } from "../thread/thread.ts";
+import {
+  isKnownSignal,
+  MOST_WAITING,
+  MOST_WAITING_BYTES,
+  mailWith,
+  straySignals,
+  waitingAt,
+  waitingRecords,
+} from "./mailbox.ts";
+import {
+  bodyOfSignal,
+  factsOfSignal,
+  type SentSignal,
+  type Signal,
+  type StoredSignal,
+  signalIn,
+  storedSignal,
+} from "./signal.ts";
+
+export interface SendOptions {
+  /** Names the signal: sent again under the same id, it is the same signal. @default a new id */
+  readonly id?: string;
+}
+
+/** A signal that is durable in its thread. */
+export interface Sent {
+  readonly id: string;
+  /** A signal of this id was there before, or was taken in already: nothing was written. */
+  readonly isRepeated: boolean;
+}
+
+const IF_MAY_BE = "It may have been sent; sending it again under the same id sends it once";
+
+/** Appends a signal, without a lease, behind whatever is there. */
+export async function sendSignal(
+  context: CheckpointContext,
+  threadId: string,
+  signal: Signal,
+  { id = newId() }: SendOptions,
+): Promise<Sent> {
+  assertSignalId(id);
+  return sendStored(context, threadId, { ...storedSignal(signal, id), id });
+}
+
+/** The same with a signal that another store holds already. */
+export async function sendStored(
+  context: CheckpointContext,
+  threadId: string,
+  stored: StoredSignal & { readonly id: string },
+): Promise<Sent> {
+  const { id } = stored;
+  const thread = new Thread(context, threadId, "send");
+  const body = bodyOfSignal(stored);
+  const most = Math.min(MOST_WAITING_BYTES, Math.floor(context.log.capabilities.maxRecordBytes / 8));
+  const plan = async (tail: Tail | undefined): Promise<Plan | undefined> => {
+    const behind = await mayReceive(context, threadId, tail);
+    if (isKnownSignal(behind, id)) return undefined;
+    assertRoom(context, threadId, behind, body.byteLength, most);
+    const [seq, now] = [behind.seq + 1, context.now()];
+    const { base, head } = behind;
+    const facts = { ...writtenFacts(behind.thread), mail: mailWith(behind, seq, body.byteLength, id, now) };
+    const parts = { seq, writeId: newId(), base, head, body };
+    const made = signalRecord(parts, now, factsOfSignal(stored, id), facts);
+    const { log, redactor } = context;
+    const record = redactor === undefined ? made : { ...redactedRecord(made, log, redactor), words: undefined };
+    const stray = straySignals(behind);
+    const drop = droppingMark(behind, stray.length > 0 ? stray : undefined);
+    return { behind, append: { record, ...(drop && { drop }) } };
+  };
+  const attempts = {
+    request: undefined,
+    sent: [],
+    isInDoubt: false,
+    isUnseen: false,
+    isFailed: false,
+    ifMayBe: IF_MAY_BE,
+  };
+  const sent = await thread.append(await thread.tail(), plan, attempts);
+  return { id, isRepeated: sent === undefined };
+}
+
+/** The tail of a thread that takes signals; refuses the others. */
+async function mayReceive(context: CheckpointContext, threadId: string, tail: Tail | undefined): Promise<Tail> {
+  if (tail === undefined || (tail.head === 0 && !isGraphs(tail.thread))) {
+    const what = `${context.log.name}: there is no thread ${JSON.stringify(threadId)} to send to: it was deleted, or nothing was saved in it yet`;
+    throw new StateError("NOT_FOUND", what, { threadId, written: "no" });
+  }
+  if (isGraphs(tail.thread)) throw graphsThread();
+  const moved = movedFault(tail.thread);
+  if (moved !== undefined) throw leaseConflict(context, threadId, moved);
+  if (await isHeldOff(context, tail.thread?.erasing)) throw leaseConflict(context, threadId, ERASING);
+  return tail;
+}
+
+function assertRoom(context: CheckpointContext, threadId: string, tail: Tail, bytes: number, most: number): void {
+  const waiting = waitingAt(tail);
+  const total = waiting.reduce((sum, [, size]) => sum + size, bytes);
+  if (waiting.length < MOST_WAITING && total <= most) return;
+  const bounds = `${MOST_WAITING} signals and ${most} bytes`;
+  const found = `${waiting.length} wait in it, and with this one they would be ${total} bytes`;
+  throw new StateError(
+    "TOO_LARGE",
+    `${context.log.name}: thread ${JSON.stringify(threadId)} takes no more signals until a run has taken some in: ${found}; at most ${bounds} may wait. Nothing was written`,
+    { backend: context.log.name, operation: "send", threadId, written: "no" },
+  );
+}
+
+/** What waits in a thread, oldest first. */
+export async function signalsWaiting(context: CheckpointContext, threadId: string): Promise<readonly SentSignal[]> {
+  const thread = new Thread(context, threadId, "signals");
+  return thread.guard(async () => (await waitingRecords(thread, await thread.tail())).map(signalIn));
+}
