@@ -49,6 +49,21 @@ test("after --cut-over the source refuses saves and says where the thread is, an
   expect((await copy("--cut-over", "--verify", "none")).code).toBe(2);
 });
 
+test("what waits in a thread's mailbox goes along with --cut-over, and stays behind without", async () => {
+  await source.send("trip-1", { message: "one" }, { id: "one" });
+  await source.send("trip-1", { cancel: true }, { id: "two" });
+  expect(await copy()).toMatchObject({ code: 0, copied: 1, verified: 1 });
+  expect(await target.signals("trip-1")).toEqual([]);
+  expect(await copy()).toMatchObject({ code: 0, copied: 0, thereAlready: 1 });
+  expect(await copy("--cut-over")).toMatchObject({ code: 0 });
+  expect(await target.signals("trip-1")).toMatchObject([
+    { id: "one", message: { content: "one" } },
+    { id: "two", kind: "cancel" },
+  ]);
+  const refused = { code: "CONFLICT", message: expect.stringContaining("was moved") };
+  await expect(source.send("trip-1", { message: "late" })).rejects.toMatchObject(refused);
+});
+
 test("after --cut-over a graph's thread refuses checkpoints in the source and goes on in the target", async () => {
   const put = (saver: CheckpointSaver, step: number) =>
     saver.put({

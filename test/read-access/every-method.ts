@@ -32,6 +32,7 @@ export const readingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     getMetadata: () => subject.getMetadata("marked"),
     stats: () => subject.stats("long"),
     leaseOf: () => subject.leaseOf("leased"),
+    signals: () => subject.signals("long"),
     verify: () => subject.verify("edited"),
     lineage: () => subject.lineage("forked"),
     inbox: () => subject.inbox(),
@@ -81,6 +82,7 @@ export const writingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     vacuum: () => subject.vacuum({ keepLast: 1 }),
     breakLease: () => subject.breakLease("leased"),
     withLease: () => subject.withLease("long", () => sleep(0)),
+    send: () => subject.send("long", { message: "words" }),
   };
 };
 
