@@ -75,7 +75,7 @@ describe("people", () => {
     await checkpointer.save(state.withMessage(userMessage("on")), "t", { consumes: ["four"] });
     for await (const people of keyring.people()) for (const { token } of people) await keyring.destroy(token);
     const again = await openCheckpointer(`sqlite:${path}`, {
-      sealing: new Sealing({ keyring: await Keyring.create(options) }),
+      sealing: new Sealing({ keyring: await Keyring.open(options) }),
     });
     const waiting = await again.signals("t");
     expect(waiting).toMatchObject([
