@@ -372,11 +372,12 @@ class Saving {
     // write id may be used again after the thread was deleted, and a generation must not be.
     const generation = behind?.generation ?? (this.#options.writeId === undefined ? writeId : newId());
     const isEdit = edits.drop !== undefined || edits.replace !== undefined;
-    const { log, redactor, schema: wanted, now } = this.#context;
-    const mail = mailAfter(behind, generation, this.#options.consumes ?? NONE, this.#signals, { seq, now: now() });
+    const { log, redactor, schema: wanted } = this.#context;
+    const createdAt = this.#context.now();
+    const mail = mailAfter(behind, generation, this.#options.consumes ?? NONE, this.#signals, { seq, now: createdAt });
     const fields: RecordFields = {
       kind: planned.kind,
-      createdAt: now(),
+      createdAt,
       buildsOn: builtOn?.seq ?? 0,
       // A program without a schema passes on the version of what it adds to.
       schema: wanted?.version ?? positionOf(this.#context, this.#state, this.#thread.id)?.schema ?? 0,
