@@ -37,8 +37,6 @@ export interface LeaseTerms {
   readonly isTaking?: boolean;
   /** The write releases it. */
   readonly isLast?: boolean;
-  /** With `isLast`: signals that may be left waiting. Where another one waits behind the write, the lease is kept. */
-  readonly leaves?: readonly string[];
 }
 
 const terms = new WeakMap<Lease, LeaseTerms>();

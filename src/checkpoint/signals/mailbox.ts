@@ -1,9 +1,9 @@
 import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { type MailFacts, openRecord, type TakenSignal, type ThreadFacts, withChecksum } from "../record/record.ts";
 import type { Tail, Thread } from "../thread/thread.ts";
-import { hashOfId } from "./signal.ts";
 
 /**
  * A thread's mailbox. A signal is a record behind the newest checkpoint, and it
@@ -21,6 +21,10 @@ export const MOST_WAITING_BYTES: number = 1024 * 1024;
 /** Ids that were taken in are remembered for this long, and this many of them in each thread: the newest. */
 export const REMEMBERED_MS: number = 24 * 60 * 60 * 1000;
 export const MOST_REMEMBERED = 32;
+
+/** What stands for an id in the facts of a thread. */
+const hashOfId = (id: string): string =>
+  nodeCrypto().createHash("sha256").update(id, "utf8").digest("base64url").slice(0, 12);
 
 type Known = Pick<Tail, "generation" | "thread">;
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../../errors.ts";
 import { described } from "../../internal/known-options.ts";
 import type { UserMessage } from "../../state/message.ts";
@@ -140,7 +139,3 @@ export function signalIn(record: LogRecord): SentSignal {
 
 const damaged = ({ seq }: LogRecord): StateError =>
   new StateError("CORRUPT", `record ${seq} holds no signal that this version knows`, { location: `record ${seq}` });
-
-/** What stands for an id in the facts of a thread. */
-export const hashOfId = (id: string): string =>
-  createHash("sha256").update(id, "utf8").digest("base64url").slice(0, 12);

@@ -445,13 +445,7 @@ class Saving {
     if (thread === undefined && given === undefined && mail === undefined && !isEdit) return undefined;
     const before = withMail(writtenFacts(thread), mail);
     const counted = isEdit ? { ...before, edits: (before?.edits ?? 0) + 1 } : before;
-    const terms = given && termsOf(given);
-    // A run that was about to end stays for what came meanwhile.
-    const stays =
-      terms?.isLast === true &&
-      mail !== undefined &&
-      waitsBeside({ generation, thread: { mail } }, terms.leaves ?? NONE);
-    return factsWith(counted, leaseAfterWrite(this.#context, generation, stays ? { ...terms, isLast: false } : terms));
+    return factsWith(counted, leaseAfterWrite(this.#context, generation, given && termsOf(given)));
   }
 
   /** Of the whole state, for a write that the caller named. What a redactor takes out must not be guessed from a digest. */
