@@ -61,12 +61,6 @@ local function drop(position)
   redis.call('HDEL', key, 'e:' .. position, 'b:' .. position)
 end`;
 
-/**
- * An append that takes records out works on a server that is full, unless the thread becomes larger by more than this: the
- * record that says what was taken out.
- */
-const ROOM_BYTES = 1024;
-
 const APPENDING = `
 local key, generation, expected = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local thread, fault = readThread(key)
@@ -111,10 +105,9 @@ if forbidden then return forbidden end
 local seq = expected + 1
 local first = thread and thread.first or seq
 local keepFrom = math.max(first, math.min(dropBelow, seq))
-local takesOut = keepFrom > first or replaced > 0 or #ARGV >= firstDrop
--- How much larger it may make the thread on a full server.
+-- How much larger it may make the thread on a full server: a record without a state, such as the one that says what an
+-- append took out. A save is no such record, whatever it takes out on its way.
 local room = tonumber(ARGV[13])
-if takesOut and room < ${ROOM_BYTES} then room = ${ROOM_BYTES} end
 local mayExceed = alone and room > 0
 for index = added + 1, added + replaced do
   local position = records[index].position
