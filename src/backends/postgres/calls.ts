@@ -1,5 +1,5 @@
 import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { storedNames, storedWriteId } from "./rows.ts";
+import { storedNames, storedWriteId } from "../../checkpoint/sql-log/rows.ts";
 import { storedWords } from "./words.ts";
 
 /**

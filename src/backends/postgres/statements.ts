@@ -1,40 +1,45 @@
+import { numbered, type SqlDialect, type SqlText } from "../../checkpoint/sql-log/dialect.ts";
+import { entryColumns } from "../../checkpoint/sql-log/rows.ts";
 import type { Asking, TextRow } from "./ask.ts";
 import { callOf } from "./calls.ts";
 import type { TableNames } from "./layout.ts";
-import { entryColumns } from "./rows.ts";
 
 const ALIVE = "(t.expires_at IS NULL OR t.expires_at > now())";
 
-/** The texts of all statements for one set of tables. Each is one round trip and needs no session. */
+/** How PostgreSQL writes the shared reads. */
+export const DIALECT: SqlDialect = {
+  statement: numbered,
+  page: (name) => `LIMIT :${name}`,
+  now: "now()",
+  ttlMs: "extract(epoch FROM t.expires_at - clock_timestamp()) * 1000",
+  clock: "extract(epoch FROM clock_timestamp()) * 1000",
+  entry: entryColumns,
+  body: (table, wanted) =>
+    wanted === undefined ? `${table}.body` : `CASE WHEN ${wanted} THEN ${table}.body END AS body`,
+  // Known without reading the value.
+  bytesOf: (table) => `octet_length(${table}.body)`,
+  stale: "t.stale",
+  progress: "t.indexed",
+  version: "r.xmin::text",
+};
+
+/** The texts of all other statements for one set of tables. Each is one round trip and needs no session. */
 export interface Statements {
   readonly append: string;
   readonly appendMany: string;
   readonly appendWithEdits: string;
   readonly editMany: string;
-  readonly refusal: string;
-  readonly readTail: string;
-  readonly readNewer: string;
-  readonly readRecords: string;
-  readonly readCheckpoint: string;
   readonly readCheckpointMany: string;
-  readonly entry: string;
-  readonly tail: string;
   readonly tailMany: string;
-  readonly list: string;
   readonly listMany: string;
   readonly remove: string;
   readonly removeMany: string;
   readonly removeExpired: string;
   readonly sweep: string;
   readonly copy: string;
-  readonly isExpired: string;
-  readonly threads: string;
-  readonly withMember: string;
+  readonly withMember: SqlText;
+  readonly withMemberTo: SqlText;
   readonly search: string;
-  readonly stale: string;
-  readonly lastStale: string;
-  readonly indexed: string;
-  readonly unindexed: string;
   readonly index: string;
   readonly sortWords: string;
   readonly watch: string;
@@ -49,8 +54,11 @@ export const ASKING: { readonly [Statement in keyof Statements]?: Asking } = {
   editMany: { isKept: true },
 };
 
+/** Those with values in a fixed order. */
+export type RunName = Exclude<keyof Statements, "withMember" | "withMemberTo">;
+
 /** Runs one of the statements. */
-export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
+export type RunStatement = (statement: RunName, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
 
 const COPIED = "seq, base, head, write_id, checkpoint_id, names, header, metadata, body";
 
@@ -65,62 +73,19 @@ export function statements(names: TableNames): Statements {
         SELECT max(c.seq) AS seq FROM ${records} c WHERE c.thread_id = t.thread_id AND c.checkpoint_id = ${name}
         UNION ALL SELECT max(o.seq) FROM ${named} o WHERE o.thread_id = t.thread_id AND o.name = ${name}) found)`;
   /** The page is cut before heads are joined, so that no plan reads more heads than the page needs. */
-  const threadPage = (condition: string): string =>
-    `SELECT t.thread_id, ${entryColumns("r")} FROM (
+  const threadPage = (to: string): SqlText =>
+    numbered(`SELECT t.thread_id, ${entryColumns("r")} FROM (
         SELECT t.thread_id, t.head FROM ${threads} t
-        WHERE t.thread_id >= $1 AND ($2::text IS NULL OR t.thread_id <= $2) AND t.head > 0 AND ${ALIVE}${condition}
-        ORDER BY t.thread_id LIMIT $3) t
+        WHERE t.thread_id >= :first${to} AND t.head > 0 AND ${ALIVE} AND (t.unindexed OR t.metadata @> :member::jsonb)
+        ORDER BY t.thread_id LIMIT :most) t
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.head
-      ORDER BY t.thread_id`;
+      ORDER BY t.thread_id`);
   return {
     append: `SELECT ${callOf(names.append, "append")} AS appended`,
     appendMany: `SELECT unnest(${callOf(names.appendMany, "appendMany")}) AS place`,
     appendWithEdits: `SELECT ${callOf(names.appendWithEdits, "appendWithEdits")} AS appended`,
 
     editMany: `SELECT unnest(${callOf(names.editMany, "editMany")}) AS place`,
-
-    refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t
-      LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND (r.seq = t.tail OR r.seq = $2)
-      WHERE t.thread_id = $1 ORDER BY r.seq`,
-
-    readTail: `SELECT ${entryColumns("r")}, r.body, t.generation FROM ${threads} t
-      LEFT JOIN ${records} last ON last.thread_id = t.thread_id AND last.seq = t.tail
-      LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN last.base AND t.tail
-      WHERE t.thread_id = $1 AND ${ALIVE} ORDER BY r.seq`,
-
-    // The tail always comes, without its body if that is known already.
-    readNewer: `SELECT ${entryColumns("r")}, CASE WHEN r.seq > t.known THEN r.body END AS body, t.generation
-      FROM (SELECT *, CASE WHEN t.generation = $2 AND EXISTS (SELECT FROM ${records} k WHERE k.thread_id = t.thread_id
-          AND k.seq = $3 AND coalesce(k.write_id, k.checkpoint_id) = $4) THEN $3 ELSE 0 END AS known FROM ${threads} t
-        WHERE t.thread_id = $1 AND ${ALIVE}) t
-      LEFT JOIN ${records} last ON last.thread_id = t.thread_id AND last.seq = t.tail
-      LEFT JOIN ${records} r ON r.thread_id = t.thread_id
-        AND r.seq BETWEEN greatest(last.base, least(t.known + 1, t.tail)) AND t.tail
-      ORDER BY r.seq`,
-
-    // Limited by count and by bytes, but always at least one record. The tail comes last, without its body.
-    readRecords: `WITH t AS (SELECT t.thread_id, t.generation, t.tail FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
-      n AS (SELECT n.seq, n.bytes, sum(n.bytes) OVER (ORDER BY n.seq DESC) AS so_far FROM (
-        SELECT r.seq, octet_length(r.body) AS bytes FROM ${records} r
-        WHERE r.thread_id = $1 AND r.seq < $2 ORDER BY r.seq DESC LIMIT $3) n)
-      SELECT ${entryColumns("r")}, r.body, t.generation, 0 AS is_tail FROM t
-        JOIN n ON n.so_far <= $4::bigint OR n.so_far = n.bytes
-        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = n.seq
-      UNION ALL
-      SELECT ${entryColumns("r")}, NULL, t.generation, 1 FROM t
-        LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail
-      ORDER BY is_tail, seq`,
-
-    readCheckpoint: `WITH target AS (
-        SELECT t.thread_id, t.generation, t.tail, c.base, c.seq FROM ${threads} t
-          JOIN ${records} c ON c.thread_id = t.thread_id AND c.seq = ${newestNamed("$2")}
-        WHERE t.thread_id = $1 AND ${ALIVE})
-      SELECT ${entryColumns("r")}, r.body, t.generation, 0 AS is_tail FROM target t
-        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN t.base AND t.seq
-      UNION ALL
-      SELECT ${entryColumns("r")}, NULL, t.generation, 1 FROM target t
-        LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail
-      ORDER BY is_tail, seq`,
 
     // Those whose records are too many bytes together with those before them are left out.
     readCheckpointMany: `WITH target AS MATERIALIZED (
@@ -130,24 +95,16 @@ export function statements(names: TableNames): Statements {
               FROM ${records} b WHERE b.thread_id = t.thread_id AND b.seq BETWEEN c.base AND c.seq) AS bytes
             FROM ${threads} t JOIN ${records} c ON c.thread_id = t.thread_id AND c.seq = ${newestNamed("n.name")}
             WHERE t.thread_id = n.thread_id AND ${ALIVE} OFFSET 0) found)
-      SELECT t.place, r.*, t.generation, 0 AS is_tail FROM target t
+      SELECT t.place, r.*, t.generation, 1 AS wanted FROM target t
         CROSS JOIN LATERAL (SELECT ${entryColumns("r")}, r.body FROM ${records} r
           WHERE r.thread_id = t.thread_id AND r.seq BETWEEN t.base AND t.seq OFFSET 0) r
       WHERE t.so_far <= $3::bigint
       UNION ALL
-      SELECT t.place, r.*, t.generation, 1 FROM target t
+      SELECT t.place, r.*, t.generation, 0 FROM target t
         LEFT JOIN LATERAL (SELECT ${entryColumns("r")}, NULL::bytea AS body FROM ${records} r
           WHERE r.thread_id = t.thread_id AND r.seq = t.tail OFFSET 0) r ON true
       WHERE t.so_far <= $3::bigint
-      ORDER BY place, is_tail, seq`,
-
-    entry: `SELECT ${entryColumns("r")} FROM ${threads} t
-        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = ${newestNamed("$2")}
-      WHERE t.thread_id = $1 AND ${ALIVE}`,
-
-    tail: `SELECT ${entryColumns("r")}, t.generation,
-        extract(epoch FROM t.expires_at - clock_timestamp()) * 1000 AS ttl_ms FROM ${threads} t
-        LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail WHERE t.thread_id = $1 AND ${ALIVE}`,
+      ORDER BY place, wanted DESC, seq`,
 
     // For several threads, each looked up by itself: a join could choose to read whole tables.
     tailMany: `SELECT n.place, found.* FROM unnest($1::text[]) WITH ORDINALITY AS n (thread_id, place)
@@ -161,10 +118,6 @@ export function statements(names: TableNames): Statements {
           JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq < n.before AND r.checkpoint_id IS NOT NULL
         WHERE t.thread_id = n.thread_id AND ${ALIVE} ORDER BY r.seq DESC LIMIT n.most) found
       ORDER BY n.place, found.seq DESC`,
-
-    list: `SELECT ${entryColumns("r")} FROM ${threads} t
-        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq < $2 AND r.checkpoint_id IS NOT NULL
-      WHERE t.thread_id = $1 AND ${ALIVE} ORDER BY r.seq DESC LIMIT $3`,
 
     remove: `WITH found AS (SELECT FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
       gone AS (DELETE FROM ${threads} t WHERE t.thread_id = $1
@@ -201,33 +154,14 @@ export function statements(names: TableNames): Statements {
         SELECT $2, name, seq FROM ${named} WHERE thread_id = $1 AND EXISTS (SELECT FROM made))
       SELECT (SELECT count(*) FROM source) AS found, count(*) AS made, ${tell("made")} FROM made`,
 
-    isExpired: `SELECT 1 AS expired FROM ${threads} t WHERE t.thread_id = $1 AND NOT ${ALIVE}`,
-
-    threads: threadPage(""),
-
-    withMember: threadPage(" AND (t.unindexed OR t.metadata @> $4::jsonb)"),
+    withMember: threadPage(""),
+    withMemberTo: threadPage(" AND t.thread_id <= :last"),
 
     search: `SELECT w.thread_id, r.*, w.at, w.size, w.newest
       FROM ${names.searchWords} ($1::tsquery, $2, $3, $4, $5, $6, $7, $8, $9) WITH ORDINALITY AS w (thread_id, seq, at, size, newest, place)
         CROSS JOIN LATERAL (SELECT ${entryColumns("r")} FROM ${records} r
           WHERE r.thread_id = w.thread_id AND r.seq = w.seq OFFSET 0) r
       ORDER BY w.place`,
-
-    stale: `SELECT t.thread_id, t.generation, t.indexed, t.tail FROM ${threads} t
-      WHERE t.stale AND t.thread_id > $1 AND ($2::text IS NULL OR t.thread_id <= $2) ORDER BY t.thread_id LIMIT $3`,
-
-    lastStale: `SELECT max(t.thread_id) AS last FROM ${threads} t WHERE t.stale`,
-
-    indexed: `SELECT t.indexed FROM ${threads} t WHERE t.thread_id = $1 AND t.generation = $2`,
-
-    // Limited by count and by bytes, but always at least one record. The size of a value is known without reading it.
-    unindexed: `SELECT ${entryColumns("r")}, r.body, r.xmin::text AS version, NOT n.goes_on AS is_last FROM (
-        SELECT n.seq, n.bytes, sum(n.bytes) OVER (ORDER BY n.seq) AS so_far, lead(n.seq) OVER (ORDER BY n.seq) IS NOT NULL AS goes_on
-        FROM (SELECT r.seq, octet_length(r.body) AS bytes FROM ${records} r
-          WHERE r.thread_id = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq LIMIT $4::int + 1) n
-        ORDER BY n.seq LIMIT $4) n
-      JOIN ${records} r ON r.thread_id = $1 AND r.seq = n.seq
-      WHERE n.so_far - n.bytes < $5::bigint ORDER BY r.seq`,
 
     index: `SELECT ${callOf(names.indexWords, "indexWords")} AS indexed`,
 

@@ -187,8 +187,14 @@ export class SqlLog extends BaseThreadLog implements ThreadLog {
   }
 
   override async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
-    const storage = await this.current();
-    await catchUp(storage, wordsOf, signal);
+    const { isLocked, recordsPerBatch } = await this.current();
+    const indexing: Indexing = {
+      read: (name, values) => this.#read(name, values),
+      index: async (batch) => (await this.current()).index(batch),
+      isLocked,
+      recordsPerBatch,
+    };
+    await catchUp(indexing, wordsOf, signal);
   }
 
   override async now(): Promise<number> {
@@ -209,9 +215,18 @@ export class SqlLog extends BaseThreadLog implements ThreadLog {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#sweeping.then(() => this.#options.storage.release());
+    this.#closing ??= this.#close();
     return this.#closing;
   }
+
+  async #close(): Promise<void> {
+    await this.closeFirst();
+    await this.#sweeping;
+    await this.#options.storage.release();
+  }
+
+  /** What a log has open beside its connection. */
+  protected async closeFirst(): Promise<void> {}
 
   protected assertOpen(): void {
     if (this.#closing !== undefined) throw new StateError("CLOSED", "the connections were closed");
