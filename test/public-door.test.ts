@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { BACKENDS } from "../src/backends/registry.ts";
@@ -54,10 +54,9 @@ describe.each(NAMES)("%s", (name) => {
     ).toEqual([]);
   });
 
-  test("outside of its folder, one list names it, and what is written from that list", async () => {
-    const naming = (await filesNaming(name, [...entry.names.values, ...(entry.store?.names.values ?? [])])).filter(
-      (path) => !EXAMPLES.includes(path),
-    );
+  test("outside of its folder, one list names it, and what is written from that list", () => {
+    const names = [...entry.names.values, ...(entry.store?.names.values ?? [])];
+    const naming = filesNaming(name, names).filter((path) => !EXAMPLES.includes(path));
     const hints = entry.hints === undefined ? [] : ["checkpoint/known-backends.ts"];
     expect(naming).toEqual(["backends/registry.ts", ...hints, "entry/backends.ts"]);
   });
@@ -66,20 +65,27 @@ describe.each(NAMES)("%s", (name) => {
 /** Messages and comments that show a factory as an example. */
 const EXAMPLES = ["checkpoint/assert-checkpointer.ts", "checkpoint/log/assert-thread-log.ts"];
 
-async function filesNaming(folder: string, values: readonly string[]): Promise<readonly string[]> {
-  const entries = await readdir(SRC, { recursive: true, withFileTypes: true });
+interface Source {
+  readonly place: string;
+  readonly text: string;
+}
+
+async function readSources(): Promise<readonly Source[]> {
+  const paths = (await readdir(SRC, { recursive: true })).map((path) => path.replaceAll("\\", "/"));
+  const own = paths.filter((path) => path.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(path));
+  return Promise.all(own.map(async (place) => ({ place, text: await readFile(join(SRC, place), "utf8") })));
+}
+
+const sources = await readSources();
+
+function filesNaming(folder: string, values: readonly string[]): readonly string[] {
   const byName = new RegExp(`backends/${folder}/|\\b(?:${values.join("|")})\\b`);
   const beside = new RegExp(`"\\./${folder}/`);
-  const found: string[] = [];
-  for (const entry of entries) {
-    const path = join(entry.parentPath, entry.name);
-    const place = relative(SRC, path).replaceAll("\\", "/");
-    if (!entry.isFile() || !place.endsWith(".ts") || /\.test(-d)?\.ts$/.test(place)) continue;
-    if (place.startsWith(`backends/${folder}/`)) continue;
-    const text = await readFile(path, "utf8");
-    if (byName.test(text) || (place.startsWith("backends/") && beside.test(text))) found.push(place);
-  }
-  return found.sort();
+  return sources
+    .filter(({ place }) => !place.startsWith(`backends/${folder}/`))
+    .filter(({ place, text }) => byName.test(text) || (place.startsWith("backends/") && beside.test(text)))
+    .map(({ place }) => place)
+    .sort();
 }
 
 /** What a program that is written after the seeds names. */
