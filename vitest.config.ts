@@ -17,28 +17,26 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => {
 
 function optionsOf(tier: Tier): ViteUserConfig {
   const include = [...FILES[tier].include];
-  const own = Object.keys(OWN_PROCESS);
+  const exclude = ["test/campaigns/**", "**/node_modules/**", ...FILES[tier].exclude, ...foldersOfOthers()];
+  const own = Object.keys(OWN_PROCESS[tier]);
+  const shared = {
+    globalSetup: ["test/services/desk.ts"],
+    // Patience with a slow, busy machine. They only have to end what hangs: no statement of a test rests on them.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
+  };
+  const plugins = [packagesOfWide()];
   return {
-    plugins: [packagesOfWide()],
     test: {
-      exclude: ["test/campaigns/**", "**/node_modules/**", ...FILES[tier].exclude, ...foldersOfOthers()],
-      globalSetup: ["test/services/desk.ts"],
       reporters: ["default", new FailuresInShort(LEFT_OUT[tier])],
-      // Patience with a slow, busy machine. They only have to end what hangs: no statement of a test rests on them.
-      testTimeout: 300_000,
-      hookTimeout: 300_000,
-      expect: { poll: { timeout: 60_000 } },
       // Most tests wait for the disk or for another process: every core may have one.
       maxWorkers: "100%",
-      ...(tier === "fast"
-        ? {
-            projects: [
-              // Loading the sources anew for each file costs more than the tests themselves.
-              { extends: true, test: { name: "shared", isolate: false, include, exclude: own } },
-              { extends: true, test: { name: "own process", isolate: true, include: own } },
-            ],
-          }
-        : { include }),
+      projects: [
+        // Loading the sources anew for each file costs more than most tests themselves.
+        { plugins, test: { ...shared, name: "shared", isolate: false, include, exclude: [...exclude, ...own] } },
+        { plugins, test: { ...shared, name: "own process", isolate: true, include: own, exclude } },
+      ],
     },
   };
 }

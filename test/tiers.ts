@@ -71,16 +71,28 @@ const WIDE: readonly string[] = [
   "test/studio/command.test.ts",
 ];
 
-/** Why a file needs a process of its own; all others of `npm test` share two, which load the sources once. */
-export const OWN_PROCESS: Readonly<Record<string, string>> = {
-  "src/backends/file/{segments,steps,syncing,thread-walk,several-steps,two-at-once}.test.ts":
-    "they put their own node:fs under the driver, which has to be loaded after it",
+export type Tier = "fast" | "servers" | "wide" | "matrix";
+
+const OWN_FILES = "they put their own node:fs under the driver, which has to be loaded after it";
+const OWN_OF_FAST = {
+  "src/backends/file/{segments,syncing,thread-walk}.test.ts": OWN_FILES,
   "test/store/same-random-numbers.test.ts": "it puts its own random numbers under the store",
-  "test/patterns/patterns.test.ts": "it watches which patterns a module makes while it is loaded",
   "test/session/remembered-people.test.ts": "it looks for warnings that a process gives once",
 };
+const OWN_OF_WIDE = {
+  "src/backends/file/{steps,several-steps,two-at-once}.test.ts": OWN_FILES,
+  "test/patterns/patterns.test.ts": "it watches which patterns a module makes while it is loaded",
+  "test/wide/{oldest-redis-clients,unsupported-redis-client}.test.ts": "they put another client under the driver",
+  "test/http/hostile-transport.test.ts": "it measures what its process holds in memory",
+};
 
-export type Tier = "fast" | "servers" | "wide" | "matrix";
+/** Why a file needs a process of its own; all others of a tier share one for each core, which loads the sources once. */
+export const OWN_PROCESS: Readonly<Record<Tier, Readonly<Record<string, string>>>> = {
+  fast: OWN_OF_FAST,
+  servers: {},
+  wide: OWN_OF_WIDE,
+  matrix: { ...OWN_OF_FAST, ...OWN_OF_WIDE },
+};
 
 const EVERYTHING: readonly string[] = ["src/**/*.test.ts", "test/**/*.test.ts"];
 
