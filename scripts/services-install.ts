@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { canHaveH2, fetchJar } from "../test/oracle-stand-in/h2.ts";
 import { isRoot, onPath } from "../test/services/binaries.ts";
 import { unpackedRedis } from "../test/services/debian-redis.ts";
+import { buildFerretdb } from "../test/services/ferretdb.ts";
 import { findMariadb } from "../test/services/mariadb.ts";
 import { findOldestRedis } from "../test/services/oldest-redis.ts";
 import { opensearchJars } from "../test/services/opensearch-jars.ts";
@@ -31,6 +32,7 @@ const INSTALLABLE: Readonly<Record<string, Installable>> = {
   mysql: { needs: {}, get: findMariadb },
   opensearch: { needs: JAVA, get: opensearchJars },
   s3: { needs: { go: "golang-go" }, get: buildS3 },
+  ferretdb: { needs: { go: "golang-go" }, get: buildFerretdb },
   pgbouncer: { needs: {}, get: findPgbouncer },
   "redis-6.2": { needs: { pip: "python3-pip" }, get: findOldestRedis },
   "redis-with-modules": { needs: { pip: "python3-pip" }, get: redisWithModules },
