@@ -43,7 +43,7 @@ const WIDE: readonly string[] = [
   "test/services/*.test.ts",
   "test/soak/*.test.ts",
   // A layer or a layout over a storage whose driver is proved already.
-  "src/backends/file/{steps,several-steps,two-at-once,conformance-folding}.test.ts",
+  "src/backends/file/{steps,several-steps,conformance-folding}.test.ts",
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/oci/*.test.ts",
   "src/checkpoint/dict/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
@@ -80,7 +80,7 @@ const OWN_OF_FAST = {
   "test/session/remembered-people.test.ts": "it looks for warnings that a process gives once",
 };
 const OWN_OF_WIDE = {
-  "src/backends/file/{steps,several-steps,two-at-once}.test.ts": OWN_FILES,
+  "src/backends/file/{steps,several-steps}.test.ts": OWN_FILES,
   "test/patterns/patterns.test.ts": "it watches which patterns a module makes while it is loaded",
   "test/wide/{oldest-redis-clients,unsupported-redis-client}.test.ts": "they put another client under the driver",
   "test/http/hostile-transport.test.ts": "it measures what its process holds in memory",

@@ -53,7 +53,7 @@ testKilledAtAnyStep({
   "a new thread after an unfinished removal": { before: unfinishedRemoval, act: append(1, "new") },
 });
 
-/** A sample: `two-at-once.test.ts` has every pair. */
+/** A sample: `npm run test:crash` has every pair. */
 testTwoAtOnce({
   "an append, another append": [append(5, "a"), append(5, "b")],
   "an append, edits": [append(5, "a"), append(5, "b", EDITS)],

@@ -1,6 +1,7 @@
 /** Every call into the file system is a step here: see `test/file/interrupted-acts.ts`. */
 
 import { vi } from "vitest";
+import { placeAt, recordAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 import {
   append,
   copy,
@@ -15,16 +16,15 @@ import {
   removeAtFourOnFullDisk,
   testTwoAtOnce,
   unfinishedEdits,
-} from "../../../test/file/interrupted-acts.ts";
-import { placeAt, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+} from "../file/interrupted-acts.ts";
 
 vi.mock("node:fs/promises", async (original) => {
-  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
+  const { stepwiseModule } = await import("../file/stepwise.ts");
   return stepwiseModule(await original());
 });
-vi.mock("./read-file.ts", async (original) => {
-  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
-  const { closeFile, ...others } = await original<typeof import("./read-file.ts")>();
+vi.mock("../../src/backends/file/read-file.ts", async (original) => {
+  const { stepwiseModule } = await import("../file/stepwise.ts");
+  const { closeFile, ...others } = await original<typeof import("../../src/backends/file/read-file.ts")>();
   // The system closes the files of a process that is killed, and so does this.
   return { ...stepwiseModule(others), closeFile };
 });
@@ -34,7 +34,7 @@ const unfinishedRemoval = inTurn(fourRecords, killedAt("rename", removeAtFour));
 
 const markFive = append(5, "mark-5", { record: recordAt(5, { checkpointId: undefined, head: 4 }) });
 
-/** Beside the pairs in `steps.test.ts`. */
+/** Beside the pairs in `src/backends/file/steps.test.ts`. */
 testTwoAtOnce({
   "an append, one that leaves a gap where the first would go": [
     append(5, "a"),
