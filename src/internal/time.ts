@@ -102,8 +102,8 @@ export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | unde
   });
 }
 
-/** Taken now: the fake timers of a test replace the global. `node:perf_hooks` would be loaded for it alone. */
-const { performance } = globalThis;
+/** Taken now: the fake timers of a test replace the globals. `node:perf_hooks` would be loaded for it alone. */
+const { performance, setImmediate: atEndOfTurn } = globalThis;
 
 /** How long calls that never really wait (SQLite, memory) may hold up timers and sockets. */
 const LONGEST_MS = 10;
@@ -120,11 +120,11 @@ export function endOfLongTurn(): Promise<void> | undefined {
   const now = performance.now();
   if (turnBegan === undefined) {
     turnBegan = now;
-    setImmediate(() => {
+    atEndOfTurn(() => {
       turnBegan = undefined;
     });
     return undefined;
   }
   if (now - turnBegan <= LONGEST_MS) return undefined;
-  return new Promise<void>((resolve) => setImmediate(resolve));
+  return new Promise<void>((resolve) => atEndOfTurn(resolve));
 }

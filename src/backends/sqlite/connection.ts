@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
-import { sleep } from "../../internal/time.ts";
+import { endOfLongTurn, sleep } from "../../internal/time.ts";
 import { isBusy, isDeclined, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
@@ -18,12 +18,6 @@ interface Opened<Statements> extends Prepared<Statements> {
   readonly handle: SqliteHandle;
 }
 
-/** Taken now: the fake timers of a test replace the global. */
-const { setImmediate } = globalThis;
-
-/** A caller may make calls for this long before timers and sockets get a turn. */
-const LONGEST_TURN_MS = 5;
-
 /**
  * The transactions of one facet, over a connection that may be shared. `prepare`
  * migrates the facet's tables and prepares its statements. SQLite blocks the process
@@ -36,8 +30,6 @@ export class Connection<Statements> {
   readonly #opened: Lease<Opened<Statements>>;
   readonly #groups = new WriteGroups<Statements>();
   #isWriting = false;
-  /** Of the present turn of the event loop, where calls were made in it. */
-  #turnBegan: number | undefined;
 
   constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Prepared<Statements>>) {
     this.#settings = shared.settings;
@@ -46,27 +38,13 @@ export class Connection<Statements> {
 
   /** Everything that `work` reads comes from one snapshot. Inside a transaction that is not ours, it may be rolled back. */
   read<T>(work: (statements: Statements, isOurs: boolean) => T): Promise<T> {
-    return this.#untilFree(({ handle, statements, assertCurrent }) => {
-      handle.place?.assertKept({ isReading: true });
-      const current = (isOurs: boolean): T => {
-        assertCurrent();
-        return work(statements, isOurs);
-      };
-      return beginReading(handle) ? inTransaction(handle, () => current(true)) : current(false);
-    });
+    return this.#transaction(work, true);
   }
 
   /** Either everything that `work` does is committed, or nothing. */
   async write<T>(work: (statements: Statements) => T): Promise<T> {
     try {
-      return await this.#untilFree(({ handle, statements, assertCurrent }) => {
-        handle.place?.assertKept();
-        handle.transaction.begin.run();
-        return inTransaction(handle, () => {
-          assertCurrent();
-          return work(statements);
-        });
-      });
+      return await this.#transaction(work, false);
     } catch (error) {
       throw writingFailure(error);
     }
@@ -105,13 +83,25 @@ export class Connection<Statements> {
     return this.#opened.release();
   }
 
-  async #untilFree<T>(attempt: (opened: Opened<Statements>) => T): Promise<T> {
+  /** One transaction, repeated while another connection holds the lock. */
+  async #transaction<T>(work: (statements: Statements, isOurs: boolean) => T, isReading: boolean): Promise<T> {
     const deadline = performance.now() + this.#settings.busyTimeoutMs;
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-      const turn = this.#nextTurn();
+      const turn = endOfLongTurn();
       if (turn !== undefined) await turn;
       try {
-        return attempt(await this.#opened.get());
+        const { handle, statements, assertCurrent } = await this.#opened.get();
+        const isOurs = begin(handle, isReading);
+        try {
+          assertCurrent();
+          const result = work(statements, isOurs);
+          if (isOurs) handle.transaction.commit.run();
+          return result;
+        } catch (error) {
+          if (!isOurs) throw error;
+          rollback(handle);
+          throw handle.disturbance() ?? error;
+        }
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error;
         await sleep(Math.random() * pause);
@@ -122,8 +112,8 @@ export class Connection<Statements> {
   /** Ends when nobody waits any more. Whatever fails is told to those whom it concerns. */
   async #writeGroups(): Promise<void> {
     this.#isWriting = true;
-    for (let pause = 1; this.#groups.size > 0; ) {
-      const turn = this.#nextTurn(this.#groups.isSharing);
+    for (let pause = 1; this.#groups.waiting.length > 0; ) {
+      const turn = this.#groups.isSharing ? nextTurn() : endOfLongTurn();
       if (turn !== undefined) await turn;
       try {
         // Awaited also where it is open: whoever writes at the same moment joins the group.
@@ -143,20 +133,6 @@ export class Connection<Statements> {
     await sleep(Math.random() * pause);
   }
 
-  /** `undefined` if there is nothing to wait for: one call after a pause takes no turn, a loop of calls takes one now and then. */
-  #nextTurn(isWorthIt = false): Promise<void> | undefined {
-    const now = performance.now();
-    this.#turnBegan ??= this.#begun(now);
-    return isWorthIt || now - this.#turnBegan >= LONGEST_TURN_MS ? nextTurn() : undefined;
-  }
-
-  #begun(now: number): number {
-    setImmediate(() => {
-      this.#turnBegan = undefined;
-    });
-    return now;
-  }
-
   async #prepared(preparing: Promise<Prepared<Statements>>): Promise<Prepared<Statements>> {
     try {
       return await preparing;
@@ -167,25 +143,15 @@ export class Connection<Statements> {
   }
 }
 
-/** False inside a transaction of the connection's owner, which already holds a snapshot. */
-function beginReading({ transaction }: SqliteHandle): boolean {
+/** False inside a transaction of the connection's owner, which already holds a snapshot: what is read there is read in it. */
+function begin({ place, transaction }: SqliteHandle, isReading: boolean): boolean {
+  place?.assertKept(isReading);
   try {
-    transaction.beginReading.run();
+    (isReading ? transaction.beginReading : transaction.begin).run();
     return true;
   } catch (error) {
-    if (isInsideTransaction(error)) return false;
+    if (isReading && isInsideTransaction(error)) return false;
     throw error;
-  }
-}
-
-function inTransaction<T>(handle: SqliteHandle, work: () => T): T {
-  try {
-    const result = work();
-    handle.transaction.commit.run();
-    return result;
-  } catch (error) {
-    rollback(handle);
-    throw handle.disturbance() ?? error;
   }
 }
 
@@ -202,13 +168,6 @@ interface Waiting<Statements> {
   isAlone: boolean;
 }
 
-/** What the transactions are made with. */
-interface Opened<Statements> {
-  readonly handle: SqliteHandle;
-  readonly statements: Statements;
-  readonly assertCurrent: () => void;
-}
-
 /** A group ends after this long, so that it holds neither the lock nor the process for longer; the others are the next one. */
 const LONGEST_GROUP_MS = 5;
 
@@ -220,18 +179,9 @@ const LONGEST_GROUP_MS = 5;
  * a transaction of its own.
  */
 export class WriteGroups<Statements> {
-  #waiting: Waiting<Statements>[] = [];
-  #isLastShared = false;
-
-  /** How many wait. */
-  get size(): number {
-    return this.#waiting.length;
-  }
-
-  /** Those who waited together come back together: the next group is worth a turn of the event loop, a lone writer's is not. */
-  get isSharing(): boolean {
-    return this.#isLastShared;
-  }
+  waiting: Waiting<Statements>[] = [];
+  /** Writes that shared a transaction come back together: the next group is worth a turn of the event loop, a lone one is not. */
+  isSharing = false;
 
   add<T>(
     work: (statements: Statements) => T,
@@ -240,7 +190,7 @@ export class WriteGroups<Statements> {
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       const answered = resolve as (result: unknown) => void;
-      this.#waiting.push({ work, atOnce, resolve: answered, reject, deadline, isAlone: false });
+      this.waiting.push({ work, atOnce, resolve: answered, reject, deadline, isAlone: false });
     });
   }
 
@@ -258,9 +208,9 @@ export class WriteGroups<Statements> {
       assertCurrent();
       const end = performance.now() + LONGEST_GROUP_MS;
       do {
-        const [next] = this.#waiting;
+        const [next] = this.waiting;
         if (next === undefined || (next.isAlone && taken.length > 0)) break;
-        this.#waiting.shift();
+        this.waiting.shift();
         taken.push(next);
         answers.push(this.#isOnly(next, taken) ? alone(next, statements) : inSavepoint(next, handle, statements));
         if (next.isAlone) break;
@@ -274,21 +224,21 @@ export class WriteGroups<Statements> {
       this.#undone(taken, error, commits);
       return;
     }
-    this.#isLastShared = taken.length > 1;
+    this.isSharing = taken.length > 1;
     for (const answer of answers) answer();
   }
 
   /** Gives up on those who have waited long enough for another connection. */
   giveUp(error: unknown, now: number): void {
-    const late = this.#waiting.filter(({ deadline }) => deadline < now);
-    this.#waiting = this.#waiting.filter(({ deadline }) => deadline >= now);
+    const late = this.waiting.filter(({ deadline }) => deadline < now);
+    this.waiting = this.waiting.filter(({ deadline }) => deadline >= now);
     for (const { reject } of late) reject(writingFailure(error));
   }
 
   /** For whoever waits, nothing can be begun. */
   fail(error: unknown): void {
-    const failed = this.#waiting;
-    this.#waiting = [];
+    const failed = this.waiting;
+    this.waiting = [];
     for (const { reject } of failed) reject(writingFailure(error));
   }
 
@@ -297,8 +247,8 @@ export class WriteGroups<Statements> {
    * in: its owner may be in a transaction, which nothing here would notice.
    */
   #isDoneAtOnce({ handle, statements, assertCurrent }: Opened<Statements>): boolean {
-    const [only] = this.#waiting;
-    if (only?.atOnce === undefined || this.#waiting.length > 1 || !handle.isOurs) return false;
+    const [only] = this.waiting;
+    if (only?.atOnce === undefined || this.waiting.length > 1 || !handle.isOurs) return false;
     try {
       assertCurrent();
       const result = only.atOnce(statements);
@@ -308,25 +258,25 @@ export class WriteGroups<Statements> {
       if (isBusy(error)) throw error;
       only.reject(writingFailure(error));
     }
-    this.#waiting.shift();
-    this.#isLastShared = false;
+    this.waiting.shift();
+    this.isSharing = false;
     return true;
   }
 
   /** One that has the transaction to itself needs no savepoint: what fails there undoes nothing else. */
   #isOnly({ isAlone }: Waiting<Statements>, taken: readonly unknown[]): boolean {
-    return isAlone || (taken.length === 1 && this.#waiting.length === 0);
+    return isAlone || (taken.length === 1 && this.waiting.length === 0);
   }
 
   /** The transaction is undone. Whether a commit that failed was made all the same, only some errors tell. */
   #undone(taken: readonly Waiting<Statements>[], error: unknown, commits: boolean): void {
     if (isBusy(error)) {
-      this.#waiting.unshift(...taken);
+      this.waiting.unshift(...taken);
       throw error;
     }
     if (taken.length > 1 && (!commits || isDeclined(error))) {
       for (const one of taken) one.isAlone = true;
-      this.#waiting.unshift(...taken);
+      this.waiting.unshift(...taken);
     } else for (const { reject } of taken) reject(writingFailure(error));
   }
 }

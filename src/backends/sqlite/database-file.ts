@@ -164,7 +164,7 @@ export class PlaceOfFile {
   }
 
   /** Throws unless each name is that of the file that is open. A reader may rely on a recent look. */
-  assertKept({ isReading = false }: { isReading?: boolean } = {}): void {
+  assertKept(isReading = false): void {
     const now = performance.now();
     if (isReading && now - this.#lookedAt < LOOK_IS_GOOD_FOR_MS) return;
     const folder = this.#look();

@@ -172,7 +172,7 @@ describe("a write in one statement", () => {
     const failed = groups.add(never, soon(), add(null));
     groups.commit(opened());
     await expect(failed).rejects.toThrow(/NOT NULL/);
-    expect(groups.size).toBe(0);
+    expect(groups.waiting.length).toBe(0);
     const written = groups.add(never, soon(), add("two"));
     groups.commit(opened());
     expect(await written).toBe("two");
@@ -186,7 +186,7 @@ describe("a write in one statement", () => {
       groups.add(never, soon(), add("three")),
       groups.add(add("four"), soon(), () => undefined),
     ]);
-    while (groups.size > 0) groups.commit(opened());
+    while (groups.waiting.length > 0) groups.commit(opened());
     expect((await results).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
     expect(count()).toBe(3);
     handle.close();
@@ -197,7 +197,7 @@ describe("a write in one statement", () => {
     other.exec("BEGIN IMMEDIATE");
     const written = groups.add(never, soon(), add("late"));
     expect(() => groups.commit(opened())).toThrow(/locked/);
-    expect(groups.size).toBe(1);
+    expect(groups.waiting.length).toBe(1);
     other.exec("ROLLBACK");
     groups.commit(opened());
     expect(await written).toBe("late");

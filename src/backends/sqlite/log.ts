@@ -1,6 +1,6 @@
 /** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
 
-import { firstUnknown, isSamePlace } from "../../checkpoint/log/driver-rules.ts";
+import { assertAppend, firstUnknown, isSamePlace } from "../../checkpoint/log/driver-rules.ts";
 import {
   type AppendOutcome,
   type AppendRequest,
@@ -16,12 +16,14 @@ import {
   type ThreadLog,
 } from "../../checkpoint/log/thread-log.ts";
 import { memberOf, UNINDEXED } from "../../checkpoint/sql-log/members.ts";
+import { StateError } from "../../errors.ts";
+import { Recent } from "../../internal/recent.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
-import { rowId, startOf, tableNames } from "./layout.ts";
 import { moveMembers } from "./metadata.ts";
+import { ROWS_PER_THREAD, rowId, startOf, tableNames } from "./layout.ts";
 import {
   assertAbsent,
   type FoundMember,
@@ -40,12 +42,13 @@ import {
   readThread,
   successorOf,
   type ThreadHeadRow,
+  type ThreadToAppend,
 } from "./read-rows.ts";
 import { damagedIndex, type EntryRow, isProvenThread, placeInRow, type ThreadRow, toEntry } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
-import { Appending, createThread, dropThread } from "./write-rows.ts";
+import { appendBehind, appendInSteps, createThread, dropThread, isOneRow } from "./write-rows.ts";
 
 export interface SqliteLogOptions {
   readonly connection: SqliteConnection;
@@ -54,6 +57,10 @@ export interface SqliteLogOptions {
   readonly searchRanksUpTo: number;
 }
 
+/** How many threads' rows are remembered, a few hundred bytes each. */
+const ROWS_KEPT = 1024;
+/** A thread with more metadata than so many characters is not: it is read again for each append. */
+const MOST_METADATA_KEPT = 4096;
 /** How many threads one step of a walk over all threads reads. */
 const THREADS_PER_STEP = 500;
 /** How many entries one step of a walk over a thread reads. */
@@ -72,7 +79,8 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
   override readonly scrub: ThreadLog["scrub"] = () => this.#connection.scrub();
   readonly #connection: Connection<Statements>;
   readonly #options: SqliteLogOptions;
-  readonly #appending: Appending;
+  /** As the last appends left them: the next one compares every column before it relies on them. */
+  readonly #rows = new Recent<ThreadToAppend>(ROWS_KEPT);
   /** Set by the last indexing: it knows best which words a record contains. */
   #wordsOf: WordsOf = wordsOfRecord;
 
@@ -82,7 +90,6 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
     this.#options = options;
     const names = tableNames(tablePrefix);
     this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
-    this.#appending = new Appending(this.#connection);
     this.capabilities = {
       durability: connection.durability,
       conditionalAppend: true,
@@ -104,8 +111,24 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
     if (this.capabilities.connects) await this.#connection.read(() => undefined);
   }
 
-  append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-    return this.#appending.append(threadId, request, this.#wordsOf);
+  /**
+   * A transaction, or a part of one. Nearly every append is one statement, because the thread is as this process left it.
+   * The others read the thread's row first.
+   */
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
+    const last = request.more?.at(-1) ?? request.record;
+    if (last.seq >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
+    const { outcome, erases, row } = await this.#connection.together(
+      (statements) => appendInSteps(statements, threadId, request, this.#wordsOf),
+      isOneRow(request) ? (statements) => appendBehind(statements, this.#rows.get(threadId), request) : undefined,
+    );
+    if (outcome.appended) {
+      if (row === undefined || (row.metadata?.length ?? 0) > MOST_METADATA_KEPT) this.#rows.delete(threadId);
+      else this.#rows.set(threadId, row);
+    }
+    if (erases) await this.#connection.erased();
+    return outcome;
   }
 
   readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
@@ -315,3 +338,6 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
     return this.#connection.close();
   }
 }
+
+const tooManyRecords = (threadId: string): StateError =>
+  new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });

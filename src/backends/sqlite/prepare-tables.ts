@@ -29,8 +29,8 @@ export async function prepareTables(
   else await assertMigrated(store, [part], nameOf(database));
   const present = database.prepare(`SELECT version FROM ${names.schema} WHERE part = ?`);
   const assertCurrent = (): void => {
-    const row = present.get(part.name) as { version: number } | undefined;
-    assertKnown(part.name, row?.version ?? 0, part.migrations.length);
+    const { version = 0 } = (present.get(part.name) ?? {}) as { version?: number };
+    if (version > part.migrations.length) assertKnown(part.name, version, part.migrations.length);
   };
   const damage = damagedSchema(database, part);
   if (damage === undefined) return assertCurrent;

@@ -3,6 +3,12 @@ import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/threa
 import { StateError } from "../../errors.ts";
 import { ROWS_PER_THREAD } from "./layout.ts";
 
+/**
+ * SQLite keeps no checksums. A record's own checksum covers its body too, and
+ * nothing else of ours verifies the row of a thread. So each row carries a checksum
+ * of its small columns, which is verified on every read: a flipped bit is CORRUPT,
+ * and never an older state, another thread's state, or "no thread".
+ */
 export interface ThreadRow {
   readonly thread_no: number;
   readonly thread_id: string;
@@ -64,9 +70,10 @@ export const seqOf = ({ id }: Pick<EntryRow, "id">): number => id % ROWS_PER_THR
 export const isProven = (row: EntryRow): boolean => row.sum === sumOfEntry(seqOf(row), row);
 
 export function toEntry(row: EntryRow): LogEntry {
-  if (!isProven(row)) throw damagedEntry(seqOf(row));
+  const seq = seqOf(row);
+  if (row.sum !== sumOfEntry(seq, row)) throw damagedEntry(seq);
   return {
-    seq: seqOf(row),
+    seq,
     base: row.base,
     head: row.head,
     writeId: row.write_id ?? row.checkpoint_id ?? "",
@@ -102,50 +109,22 @@ export function isProvenThread(row: ThreadRow): boolean {
   }
 }
 
-/**
- * SQLite keeps no checksums. A record's own checksum covers its body too, and
- * nothing else of ours verifies the row of a thread. So each row carries a checksum
- * of its small columns, which is verified on every read: a flipped bit is CORRUPT,
- * and never an older state, another thread's state, or "no thread".
- */
-
-interface ThreadColumns {
-  readonly thread_id: string;
-  readonly thread_no: number;
-  readonly generation: string;
-  readonly tail: number;
-  readonly tail_write_id: string;
-  readonly head: number;
-  readonly indexed: number;
-}
-
 /** Here and below: numbers and lengths, then the texts themselves, so that no two rows have the same text. Each save makes three. */
-export function sumOfThread(row: ThreadColumns): number {
+export function sumOfThread(row: Omit<ThreadRow, "sum" | "stale">): number {
   const { thread_id, thread_no, generation, tail, tail_write_id, head, indexed } = row;
   const lengths = `${generation.length} ${tail_write_id.length}`;
   return crc32(`${thread_no} ${tail} ${head} ${indexed} ${lengths} ${generation}${tail_write_id}${thread_id}`);
 }
 
-interface EntryColumns {
-  readonly base: number;
-  readonly head: number;
-  readonly write_id: string | null;
-  readonly checkpoint_id: string | null;
-  readonly names: string | null;
-  readonly header: string;
-  readonly metadata: string | null;
-}
-
 /** Covers the position and not the row's id, so that a copied row keeps its checksum. */
-export function sumOfEntry(seq: number, row: EntryColumns): number {
+export function sumOfEntry(seq: number, row: Omit<EntryRow, "id" | "sum">): number {
   const { base, head, write_id, checkpoint_id, names, header, metadata } = row;
-  const lengths = `${lengthOf(write_id)} ${lengthOf(checkpoint_id)} ${lengthOf(names)} ${lengthOf(metadata)}`;
+  // An empty text is not the same as a missing one.
+  const ofIds = `${write_id?.length ?? "-"} ${checkpoint_id?.length ?? "-"}`;
+  const lengths = `${ofIds} ${names?.length ?? "-"} ${metadata?.length ?? "-"}`;
   const texts = `${write_id ?? ""}${checkpoint_id ?? ""}${names ?? ""}${metadata ?? ""}${header}`;
   return crc32(`${seq} ${base} ${head} ${lengths} ${texts}`);
 }
-
-/** An empty text is not the same as a missing one. */
-const lengthOf = (text: string | null): string => (text === null ? "-" : String(text.length));
 
 export const sumOfWords = (words: string): number => crc32(words);
 

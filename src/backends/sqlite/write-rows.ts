@@ -1,11 +1,8 @@
-import { assertAppend, isSamePlace, recordsIn, replacedNothing } from "../../checkpoint/log/driver-rules.ts";
+import { isSamePlace, recordsIn, replacedNothing } from "../../checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { isHintedAt } from "../../driver/ids.ts";
-import { StateError } from "../../errors.ts";
-import { Recent } from "../../internal/recent.ts";
 import { isMoved } from "./classify.ts";
-import type { Connection } from "./connection.ts";
-import { ROWS_PER_THREAD, rowId } from "./layout.ts";
+import { rowId } from "./layout.ts";
 import { moveMembers } from "./metadata.ts";
 import { findToAppend, headMetadata, rangeOf, readAt, type ThreadToAppend } from "./read-rows.ts";
 import {
@@ -22,6 +19,48 @@ import type { Statements } from "./statements.ts";
 import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
 
 /** The steps of a transaction. They neither begin nor end one. */
+
+/** What an append did. */
+export interface Appended {
+  readonly outcome: AppendOutcome;
+  /** Whether message content is gone. */
+  readonly erases: boolean;
+  /** The thread's row as it is now, with the metadata of its newest checkpoint, if that could be read. */
+  readonly row: ThreadToAppend | undefined;
+}
+
+/** The append whole, whatever it brings. */
+export function appendInSteps(
+  statements: Statements,
+  threadId: string,
+  request: AppendRequest,
+  wordsOf: WordsOf,
+): Appended {
+  const { expected } = request;
+  const { generation } = expected;
+  const records = recordsIn(request);
+  const { seq: tail, writeId: tail_write_id, head } = records.at(-1) ?? request.record;
+  const found = findToAppend(statements, threadId);
+  const fits = found === undefined ? expected.seq === 0 : isSamePlace(placeInRow(found), expected);
+  const next = !fits
+    ? undefined
+    : found === undefined
+      ? createThread(statements, threadId, { generation, tail, tail_write_id, head })
+      : advance(statements, found, { tail, tail_write_id, head });
+  if (next === undefined) return { outcome: refusal(statements, found, request), erases: false, row: undefined };
+  const erases = edit(statements, next, request, wordsOf);
+  for (const record of records) insert(statements, next.thread_no, record);
+  const metadata = indexMetadata(statements, found, next, request);
+  return { outcome: { appended: true }, erases, row: metadata === undefined ? undefined : { ...next, metadata } };
+}
+
+/** An append that touches no row but that of its record and that of its thread. */
+export const isOneRow = ({ record, more, replace, drop, dropBelow }: AppendRequest): boolean =>
+  record.names === undefined &&
+  more === undefined &&
+  replace === undefined &&
+  drop === undefined &&
+  dropBelow === undefined;
 
 /** The new row of a thread; `undefined` if a thread of that id exists. */
 export function createThread(
@@ -75,23 +114,9 @@ export function edit(
   for (const record of replace) {
     const id = rowId(threadNo, record.seq);
     forgetWords(statements, id, id, wordsOf);
-    const columns = columnsOf(record);
-    const { base, head, write_id, checkpoint_id, names, header, metadata } = columns;
-    const sum = sumOfEntry(record.seq, columns);
+    const { base, head, write_id, checkpoint_id, names, header, metadata, sum, is_hinted } = columnsOf(record);
     const { changes } = statements.replace.run(
-      ...([
-        base,
-        head,
-        write_id,
-        checkpoint_id,
-        names,
-        header,
-        metadata,
-        sum,
-        hinted(record),
-        record.body,
-        id,
-      ] as const),
+      ...([base, head, write_id, checkpoint_id, names, header, metadata, sum, is_hinted, record.body, id] as const),
     );
     if (Number(changes) === 0) throw replacedNothing();
     statements.unname.run(id, id);
@@ -112,38 +137,35 @@ export function edit(
  */
 export function appendBehind(
   statements: Statements,
-  before: ThreadToAppend,
-  record: LogRecord,
-): ThreadToAppend | undefined {
+  before: ThreadToAppend | undefined,
+  { expected, record }: AppendRequest,
+): Appended | undefined {
+  if (before === undefined || !isSamePlace(placeInRow(before), expected)) return undefined;
   const { seq: tail, writeId: tail_write_id, head } = record;
   const isSameMetadata = head === tail ? (record.metadata ?? null) === before.metadata : head === before.head;
   if (before.stale !== 1 || !isSameMetadata) return undefined;
   const { thread_no, thread_id, generation, indexed } = before;
   const sum = sumOfThread({ thread_no, thread_id, generation, tail, tail_write_id, head, indexed });
-  const columns = columnsOf(record);
-  const { base, write_id, checkpoint_id, names, header, metadata } = columns;
+  const { base, write_id, checkpoint_id, names, header, metadata, sum: sumOfRecord, is_hinted } = columnsOf(record);
   const id = rowId(thread_no, tail);
-  const sumOfRecord = sumOfEntry(tail, columns);
   try {
     statements.append.run(
       ...([thread_no, thread_id, generation, tail, tail_write_id, head, indexed, sum] as const),
       ...([before.tail_write_id, before.head, before.sum, id, base] as const),
-      ...([write_id, checkpoint_id, hinted(record), names, header, metadata, sumOfRecord, record.body] as const),
+      ...([write_id, checkpoint_id, is_hinted, names, header, metadata, sumOfRecord, record.body] as const),
     );
   } catch (error) {
     if (isMoved(error)) return undefined;
     throw error;
   }
-  return { ...before, tail, tail_write_id, head, sum };
+  return { outcome: { appended: true }, erases: false, row: { ...before, tail, tail_write_id, head, sum } };
 }
 
 export function insert(statements: Statements, threadNo: number, record: LogRecord): void {
-  const columns = columnsOf(record);
-  const { base, head, write_id, checkpoint_id, names, header, metadata } = columns;
-  const sum = sumOfEntry(record.seq, columns);
+  const { base, head, write_id, checkpoint_id, names, header, metadata, sum, is_hinted } = columnsOf(record);
   const id = rowId(threadNo, record.seq);
   statements.insert.run(
-    ...([id, base, head, write_id, checkpoint_id, names, header, metadata, sum, hinted(record), record.body] as const),
+    ...([id, base, head, write_id, checkpoint_id, names, header, metadata, sum, is_hinted, record.body] as const),
   );
   nameRow(statements, id, record);
 }
@@ -168,10 +190,6 @@ export function indexMetadata(
   moveMembers(statements, threadId, before?.metadata ?? null, metadata ?? null);
   return metadata;
 }
-
-/** As it is stored: whether the record is found by its checkpoint id without an index. */
-const hinted = ({ checkpointId, seq }: LogRecord): number =>
-  checkpointId !== undefined && isHintedAt(checkpointId, seq) ? 1 : 0;
 
 function nameRow(statements: Statements, id: number, { names = [] }: LogRecord): void {
   for (const name of names) statements.name.run(id, name);
@@ -205,9 +223,10 @@ export function dropThread(statements: Statements, thread: ThreadRow, wordsOf: W
   statements.forget.run(threadId);
 }
 
-function columnsOf(record: LogRecord): Omit<EntryRow, "id" | "sum"> {
-  const { base, head, writeId, checkpointId, names, header, metadata } = record;
-  return {
+/** A record as its row has it. */
+function columnsOf(record: LogRecord): Omit<EntryRow, "id"> & { readonly is_hinted: 0 | 1 } {
+  const { seq, base, head, writeId, checkpointId, names, header, metadata } = record;
+  const columns = {
     base,
     head,
     // Most checkpoints are named by their write id: the name is then stored once.
@@ -217,88 +236,6 @@ function columnsOf(record: LogRecord): Omit<EntryRow, "id" | "sum"> {
     header,
     metadata: metadata ?? null,
   };
+  const isHinted = checkpointId !== undefined && isHintedAt(checkpointId, seq);
+  return { ...columns, sum: sumOfEntry(seq, columns), is_hinted: isHinted ? 1 : 0 };
 }
-
-interface Appended {
-  readonly outcome: AppendOutcome;
-  /** Whether message content is gone. */
-  readonly erases: boolean;
-}
-
-/** How many threads' rows are remembered, a few hundred bytes each. */
-const ROWS_KEPT = 1024;
-/** A thread with more metadata than so many characters is not: it is read again for each append. */
-const MOST_METADATA_KEPT = 4096;
-
-/**
- * Appends, each a transaction or a part of one. Nearly all of them are one statement,
- * because the thread is as this process left it: `appendBehind`. The others read the
- * thread's row first.
- */
-export class Appending {
-  readonly #connection: Connection<Statements>;
-  /** As the last appends left them, or would have: the next one compares every column before it relies on them. */
-  readonly #rows = new Recent<ThreadToAppend>(ROWS_KEPT);
-
-  constructor(connection: Connection<Statements>) {
-    this.#connection = connection;
-  }
-
-  async append(threadId: string, request: AppendRequest, wordsOf: WordsOf): Promise<AppendOutcome> {
-    assertAppend(request);
-    const last = request.more?.at(-1) ?? request.record;
-    if (last.seq >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
-    const work = (statements: Statements): Appended => this.#append(statements, threadId, request, wordsOf);
-    const atOnce = isOneRow(request)
-      ? (statements: Statements): Appended | undefined => this.#appendAtOnce(statements, threadId, request)
-      : undefined;
-    const { outcome, erases } = await this.#connection.together(work, atOnce);
-    if (erases) await this.#connection.erased();
-    return outcome;
-  }
-
-  #append(statements: Statements, threadId: string, request: AppendRequest, wordsOf: WordsOf): Appended {
-    const { expected } = request;
-    const { generation } = expected;
-    const records = recordsIn(request);
-    const { seq: tail, writeId: tail_write_id, head } = records.at(-1) ?? request.record;
-    const found = findToAppend(statements, threadId);
-    const fits = found === undefined ? expected.seq === 0 : isSamePlace(placeInRow(found), expected);
-    const next = !fits
-      ? undefined
-      : found === undefined
-        ? createThread(statements, threadId, { generation, tail, tail_write_id, head })
-        : advance(statements, found, { tail, tail_write_id, head });
-    if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
-    const erases = edit(statements, next, request, wordsOf);
-    for (const record of records) insert(statements, next.thread_no, record);
-    this.#remember(next, indexMetadata(statements, found, next, request));
-    return { outcome: { appended: true }, erases };
-  }
-
-  /** `undefined`, and nothing is done, where the thread is not as the last append of this process left it. */
-  #appendAtOnce(statements: Statements, threadId: string, { expected, record }: AppendRequest): Appended | undefined {
-    const known = this.#rows.get(threadId);
-    if (known === undefined || !isSamePlace(placeInRow(known), expected)) return undefined;
-    const next = appendBehind(statements, known, record);
-    if (next === undefined) return undefined;
-    this.#rows.set(threadId, next);
-    return { outcome: { appended: true }, erases: false };
-  }
-
-  #remember(row: ThreadRow, metadata: string | null | undefined): void {
-    if (metadata === undefined || (metadata?.length ?? 0) > MOST_METADATA_KEPT) this.#rows.delete(row.thread_id);
-    else this.#rows.set(row.thread_id, { ...row, metadata });
-  }
-}
-
-/** An append that touches no row but that of its record and that of its thread. */
-const isOneRow = ({ record, more, replace, drop, dropBelow }: AppendRequest): boolean =>
-  record.names === undefined &&
-  more === undefined &&
-  replace === undefined &&
-  drop === undefined &&
-  dropBelow === undefined;
-
-const tooManyRecords = (threadId: string): StateError =>
-  new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });
