@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { SqliteDatabase } from "../../src/backends/sqlite/connect.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
-import { startOf, tableNames } from "../../src/backends/sqlite/layout.ts";
+import { tableNames } from "../../src/backends/sqlite/layout.ts";
 import { moveMembers } from "../../src/backends/sqlite/metadata.ts";
 import { openFile } from "../../src/backends/sqlite/open-file.ts";
 import { headMetadata, rangeOf } from "../../src/backends/sqlite/read-rows.ts";
-import { type RecordRow, type ThreadRow, toRecord } from "../../src/backends/sqlite/rows.ts";
+import { type RecordRow, startOf, type ThreadRow, toRecord } from "../../src/backends/sqlite/rows.ts";
 import { prepareStatements, type Statements } from "../../src/backends/sqlite/statements.ts";
 import { addWords, markIndexed, wordsOfRecord } from "../../src/backends/sqlite/words-index.ts";
 import { createThread } from "../../src/backends/sqlite/write-rows.ts";

@@ -111,7 +111,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Makes contact now instead of at the first use, so that a wrong address or password shows at the start. */
   override async connect(): Promise<CheckpointerCapabilities> {
-    this.#assertOpen("connect");
+    this.#context.assertOpen("connect");
     await this.#context.connect({ operation: "connect" });
     return this.capabilities;
   }
@@ -123,7 +123,7 @@ export class Checkpointer extends BaseCheckpointer {
     given?: string | SaveOptions,
     metadata?: Readonly<Record<string, unknown>>,
   ): Promise<string> {
-    this.#assertMayWrite("save");
+    this.#context.assertMayWrite("save");
     const options = saveOptionsOf(given, metadata);
     if (options.ttlSeconds !== undefined) await this.#assertCan("ttl", "ttlSeconds");
     if (options.lease !== undefined) await this.#assertCan("lease", "a lease");
@@ -180,7 +180,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** One checkpoint, `delete("t1", { checkpointId })` or `delete("t1", checkpointId)`; or the whole thread. */
   async delete(threadId: string, given?: string | DeleteOptions): Promise<boolean> {
-    this.#assertMayWrite("delete");
+    this.#context.assertMayWrite("delete");
     const { checkpointId, expectedHead } = deleteOptionsOf(given);
     const place = this.#named("delete", threadId, checkpointId);
     if (expectedHead !== undefined) {
@@ -199,7 +199,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async search(query: string, given?: FindOptions): Promise<SearchPage> {
-    this.#assertOpen("search");
+    this.#context.assertOpen("search");
     const options = optionsOf("search", given, FIND);
     await this.#assertCan("search", "search()");
     const { searchThreads } = await further.get();
@@ -207,7 +207,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async queryByMetadata(key: string, value: unknown, given?: FindOptions): Promise<Page<ThreadSummary>> {
-    this.#assertOpen("queryByMetadata");
+    this.#context.assertOpen("queryByMetadata");
     const options = optionsOf("queryByMetadata", given, FIND);
     await this.#assertCan("metadataQuery", "queryByMetadata()");
     return summariseThreads(await findByMetadata(this.#context, key, value, options));
@@ -225,7 +225,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async vacuum(given?: VacuumOptions): Promise<VacuumReport> {
-    this.#assertOpen("vacuum");
+    this.#context.assertOpen("vacuum");
     const options = optionsOf("vacuum", given, VACUUM);
     if (options.dryRun !== true) this.#context.assertMayWrite("vacuum");
     // A dry run only looks, so read access allows it wherever threads can be listed.
@@ -236,7 +236,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async *vacuumPlan(given?: VacuumOptions): AsyncGenerator<VacuumPlanEntry, void, undefined> {
-    this.#assertOpen("vacuumPlan");
+    this.#context.assertOpen("vacuumPlan");
     const { dryRun: _, ...rule } = optionsOf("vacuumPlan", given, VACUUM);
     await this.#assertCan("listThreads", "vacuumPlan()");
     const { assertVacuumOptions, planVacuum } = await further.get();
@@ -246,14 +246,14 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Copies the whole history to a new thread. False if the source is not there. */
   override async copyThread(source: string, target: string, given?: CopyOptions): Promise<boolean> {
-    this.#assertMayWrite("copyThread");
+    this.#context.assertMayWrite("copyThread");
     const openCalls = openCallsOf("copyThread", optionsOf("copyThread", given, COPY));
     const { copyThread } = await further.get();
     return copyThread(this.#context, source, target, openCalls);
   }
 
   override async settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
-    this.#assertMayWrite("settleCall");
+    this.#context.assertMayWrite("settleCall");
     return super.settleCall(threadId, toolCallId, settlement);
   }
 
@@ -274,7 +274,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */
   override async fork(source: string, target: string, given?: string | ForkOptions): Promise<string> {
-    this.#assertMayWrite("fork");
+    this.#context.assertMayWrite("fork");
     const place = this.#named("fork", source, undefined);
     const options = typeof given === "string" ? { at: given } : optionsOf("fork", given, FORK);
     const openCalls = openCallsOf("fork", options);
@@ -290,7 +290,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async listThreads(given?: ListThreadsOptions): Promise<Page<string>> {
-    this.#assertOpen("listThreads");
+    this.#context.assertOpen("listThreads");
     const options = optionsOf("listThreads", given, LIST_THREADS);
     await this.#assertCan("listThreads", "listThreads()");
     return threadIds(await findThreads(this.#context, options));
@@ -298,7 +298,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Threads with the summary of their newest checkpoint. */
   override async listWithMetadata(given?: ListThreadsOptions): Promise<Page<ThreadSummary>> {
-    this.#assertOpen("listWithMetadata");
+    this.#context.assertOpen("listWithMetadata");
     const options = optionsOf("listWithMetadata", given, LIST_THREADS);
     await this.#assertCan("listWithMetadata", "listWithMetadata()");
     return summariseThreads(await findThreads(this.#context, options));
@@ -313,7 +313,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Runs `work` as the thread's only writer. Pass the lease to every `save` inside. */
   override async withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>, given?: LeaseOptions): Promise<T> {
-    this.#assertMayWrite("withLease");
+    this.#context.assertMayWrite("withLease");
     this.#named("withLease", threadId, undefined);
     const options = optionsOf("withLease", given, LEASE);
     if (typeof work !== "function") throw new TypeError("withLease() takes the thread id, the work, then its options");
@@ -329,7 +329,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Ends the lease of a holder that will not release it: its next save is refused. False if nobody holds it. */
   async breakLease(threadId: string, given?: BreakLeaseOptions): Promise<boolean> {
-    this.#assertMayWrite("breakLease");
+    this.#context.assertMayWrite("breakLease");
     const place = this.#named("breakLease", threadId, undefined);
     const options = optionsOf("breakLease", given, BREAK_LEASE);
     await this.#assertCan("lease", "breakLease()");
@@ -383,24 +383,11 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   #named(operation: string, threadId: string, checkpointId: string | undefined): CallPlace & { threadId: string } {
-    this.#assertOpen(operation);
+    this.#context.assertOpen(operation);
     assertThreadId(threadId);
     if (checkpointId === undefined) return { operation, threadId };
     assertCheckpointId(checkpointId);
     return { operation, threadId, checkpointId };
-  }
-
-  #assertOpen(operation: string): void {
-    if (!this.#context.closing.aborted) return;
-    const { name } = this.#context.log;
-    throw new StateError("CLOSED", `${name}: ${operation} after close(); open the checkpointer again`, {
-      backend: name,
-    });
-  }
-
-  #assertMayWrite(operation: string): void {
-    this.#assertOpen(operation);
-    this.#context.assertMayWrite(operation);
   }
 
   async #assertCan(flag: CapabilityFlag, what: string): Promise<void> {

@@ -92,7 +92,7 @@ export class CheckpointContext {
 
   /** `failed` is told of every attempt that fails, also of those that are repeated. */
   call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>, failed?: (error: unknown) => void): Promise<T> {
-    const contact = this.connect(place);
+    const contact = this.#hasContact ? undefined : this.#firstContact(place);
     const pause = endOfLongTurn();
     // Nearly every call has nothing to wait for and nothing to learn: a function less waits for its answer.
     if (contact === undefined && pause === undefined && this.#policy === this.#policyOnceReached) {
@@ -120,8 +120,16 @@ export class CheckpointContext {
     this.#closing.abort(new StateError("CLOSED", "the checkpointer was closed meanwhile"));
   }
 
+  assertOpen(operation: string): void {
+    if (!this.closing.aborted) return;
+    const { name } = this.log;
+    const message = `${name}: ${operation} after close(); open the checkpointer again`;
+    throw new StateError("CLOSED", message, { backend: name });
+  }
+
   /** Called first by everything that writes: with read access nothing is read or waited for. */
   assertMayWrite(operation: string): void {
+    this.assertOpen(operation);
     if (this.access === "read") throw asStateError(this.log, { operation }, readOnlyAccess());
   }
 

@@ -35,6 +35,7 @@ export function saveOptionsOf(
   given: string | SaveOptions | undefined,
   metadata: Readonly<Record<string, unknown>> | undefined,
 ): SaveOptions {
+  if (given === undefined) return metadata === undefined ? {} : { metadata };
   const options = typeof given === "string" ? { checkpointId: given } : optionsOf<SaveOptions>("save", given, SAVE);
   if (metadata === undefined) return options;
   if (options.metadata !== undefined) throw invalid("save() was given metadata twice: in its options and after them");

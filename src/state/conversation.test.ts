@@ -7,7 +7,7 @@ import { seed } from "../../test/property-seed.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { AgentState, heldFieldsOf } from "./agent-state.ts";
-import { deltaBetween } from "./delta.ts";
+import { diffFields } from "./delta.ts";
 import { conversationOf, GrownList, MOST_ADDED } from "./growing-list.ts";
 import { assistantMessage, type Message, userMessage } from "./message.ts";
 import { standingOf } from "./tool-calls.ts";
@@ -81,8 +81,8 @@ test("any sequence of additions, branches, readings and replacements gives the l
       expect(held.findLast(() => true)).toBe(eager.at(-1));
       if (held instanceof GrownList) expect(held.from(place).at(-1)).toBe(eager.at(-1));
     }
-    const delta = deltaBetween(heldFieldsOf(other.state), heldFieldsOf(state));
-    const eagerly = deltaBetween(
+    const { delta } = diffFields(heldFieldsOf(other.state), heldFieldsOf(state));
+    const { delta: eagerly } = diffFields(
       { ...heldFieldsOf(other.state), messages: other.eager },
       { ...heldFieldsOf(state), messages: after.eager },
     );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { AgentState, heldFieldsOf } from "./agent-state.ts";
-import { addedItems, DeltaFold, deltaBetween, diffFields, type StateDelta } from "./delta.ts";
+import { addedItems, DeltaFold, diffFields, type StateDelta } from "./delta.ts";
 import { EMPTY_FIELDS, type StateFields } from "./fields.ts";
 import { type Message, userMessage } from "./message.ts";
 
@@ -16,7 +16,7 @@ const ten = AgentState.create()
   .withMessages(messages(10))
   .withMetadata({ a: 1, b: { c: 2 } });
 
-const deltaOf = (before: AgentState, after: AgentState): StateDelta => diffFields(before.fields, after.fields)!;
+const deltaOf = (before: AgentState, after: AgentState): StateDelta => diffFields(before.fields, after.fields).delta;
 
 describe("a delta holds what is new and nothing else", () => {
   test("nothing changed", () => {
@@ -65,15 +65,15 @@ describe("a delta holds what is new and nothing else", () => {
 });
 
 test("a history that was rewritten has no delta", () => {
-  expect(diffFields(ten.fields, ten.withHistory([userMessage("summary")]).fields)).toBeUndefined();
+  expect(diffFields(ten.fields, ten.withHistory([userMessage("summary")]).fields).isRewrite).toBe(true);
 });
 
 test("the record of the only tool call can change without rewriting a long conversation", () => {
   const called = ten.withToolExecution({ toolCallId: "c", toolName: "t", status: "started" });
   const settled = called.withToolExecution({ toolCallId: "c", toolName: "t", status: "succeeded" });
-  const delta = diffFields(called.fields, settled.fields);
-  expect(delta, "a delta, not a new base").toBeDefined();
-  expect(applyDeltas(called.fields, [delta!]).toolExecutions).toEqual(settled.toolExecutions);
+  const { delta, isRewrite } = diffFields(called.fields, settled.fields);
+  expect(isRewrite, "a delta, not a new base").toBe(false);
+  expect(applyDeltas(called.fields, [delta]).toolExecutions).toEqual(settled.toolExecutions);
 });
 
 test("a hostile key is set and removed like any other", () => {
@@ -92,9 +92,11 @@ test("a field with a hostile name is kept, set and removed like any other", () =
   const named = AgentState.fromFields(
     Object.defineProperty({ ...ten.fields }, "__proto__", { value: [1], enumerable: true }) as typeof ten.fields,
   );
-  const delta = diffFields(ten.fields, named.fields)!;
+  const { delta } = diffFields(ten.fields, named.fields);
   expect(exactForm(applyDeltas(ten.fields, [delta]))).toBe(exactForm(named.fields));
-  expect(exactForm(applyDeltas(named.fields, [diffFields(named.fields, ten.fields)!]))).toBe(exactForm(ten.fields));
+  expect(exactForm(applyDeltas(named.fields, [diffFields(named.fields, ten.fields).delta]))).toBe(
+    exactForm(ten.fields),
+  );
 });
 
 describe("applying", () => {
@@ -126,8 +128,8 @@ describe("applying", () => {
 test("a field with the name of an inherited property is compared as a field of its own", () => {
   const before = { ...EMPTY_FIELDS, gone: 1 } as StateFields;
   const after = { ...EMPTY_FIELDS, constructor: "mine", toString: "mine" } as unknown as StateFields;
-  expect(diffFields(before, after)).toEqual({ set: { constructor: "mine", toString: "mine" }, unset: ["gone"] });
-  expect(diffFields(after, after)).toEqual({});
+  expect(diffFields(before, after).delta).toEqual({ set: { constructor: "mine", toString: "mine" }, unset: ["gone"] });
+  expect(diffFields(after, after).delta).toEqual({});
 });
 
 test("deltas of a long conversation, added at its end, cut, replaced and added to again, give what came out", () => {
@@ -149,7 +151,7 @@ test("deltas of a long conversation, added at its end, cut, replaced and added t
     let state = start;
     for (let step = 0; step < 2 * changes.length; step++) {
       const next = (changes[(first + step) % changes.length] as (typeof changes)[number])(state);
-      fold.add(deltaBetween(heldFieldsOf(state), heldFieldsOf(next)));
+      fold.add(diffFields(heldFieldsOf(state), heldFieldsOf(next)).delta);
       state = next;
     }
     expect(exactForm(fold.end())).toBe(exactForm(state.fields));

@@ -34,20 +34,12 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const MESSAGES = "messages";
 
-/**
- * The delta, or `undefined` if more was rewritten than kept (a compaction, an
- * edited history): then a new base is smaller and simpler.
- */
-export function diffFields(before: StateFields, after: StateFields): StateDelta | undefined {
-  const { delta, isRewrite } = compareFields(before, after);
-  return isRewrite ? undefined : delta;
-}
-
-/** The delta in any case, for a base that would be too large to store. */
-export const deltaBetween = (before: StateFields, after: StateFields): StateDelta => compareFields(before, after).delta;
-
-function compareFields(before: StateFields, after: StateFields): { delta: StateDelta; isRewrite: boolean } {
-  const changes: Changes = { set: undefined, append: undefined, lists: undefined, records: undefined };
+/** The delta; and whether more was rewritten than kept (a compaction, an edited history): then a new base is smaller and simpler. */
+export function diffFields(
+  before: StateFields,
+  after: StateFields,
+): { readonly delta: StateDelta; readonly isRewrite: boolean } {
+  const changes: Changes = {};
   let kept = 0;
   let rewritten = 0;
   let common = 0;
@@ -75,8 +67,8 @@ function compareFields(before: StateFields, after: StateFields): { delta: StateD
     } else changes.set = withOwn(changes.set, name, isList(b) ? arrayOf(b) : b);
   }
   const names = Object.keys(before);
-  const unset = common === names.length ? undefined : names.filter((name) => !Object.hasOwn(after, name));
-  return { delta: deltaOf(changes, unset), isRewrite: rewritten > kept };
+  if (common !== names.length) changes.unset = names.filter((name) => !Object.hasOwn(after, name));
+  return { delta: changes, isRewrite: rewritten > kept };
 }
 
 /** Without reading a long conversation. */
@@ -89,18 +81,7 @@ const isList = (value: unknown): value is ConversationList<unknown> =>
 const arrayOf = (list: ConversationList<unknown>): readonly unknown[] =>
   list instanceof GrownList ? list.list() : list;
 
-type Changes = { -readonly [Key in Exclude<keyof StateDelta, "unset">]: StateDelta[Key] | undefined };
-
-/** In this order, which is that of the stored text. */
-function deltaOf({ set, append, lists, records }: Changes, unset: readonly string[] | undefined): StateDelta {
-  const delta: { -readonly [Key in keyof StateDelta]: StateDelta[Key] } = {};
-  if (set !== undefined) delta.set = set;
-  if (unset !== undefined) delta.unset = unset;
-  if (append !== undefined) delta.append = append;
-  if (lists !== undefined) delta.lists = lists;
-  if (records !== undefined) delta.records = records;
-  return delta;
-}
+type Changes = { -readonly [Key in keyof StateDelta]: StateDelta[Key] };
 
 function withOwn<T>(
   changes: Readonly<Record<string, T>> | undefined,
@@ -221,7 +202,7 @@ function changeRecord(record: Record<string, unknown>, { set, unset }: RecordDel
 
 function sharedPrefix(a: ConversationList<unknown>, b: ConversationList<unknown>): number {
   const end = Math.min(a.length, b.length);
-  let index = Math.max(knownInCommon(a, b), GrownList.inCommon(a, b));
+  let index = knownInCommon(a, b);
   while (index < end && Object.is(a.at(index), b.at(index))) index++;
   return index;
 }

@@ -41,14 +41,9 @@ export class GrownList<T> implements ListEnd<T> {
     return own(new GrownList(grown.#base, added));
   }
 
-  /** How many items two lists begin with in common because they continue the same array. There may be more. */
-  static inCommon(a: ConversationList<unknown>, b: ConversationList<unknown>): number {
-    const base = GrownList.#baseOf(a);
-    return base === GrownList.#baseOf(b) ? base.length : 0;
-  }
-
-  static #baseOf(list: ConversationList<unknown>): readonly unknown[] {
-    return Array.isArray(list) ? list : (list as GrownList<unknown>).#base;
+  /** The array that the list continues, which others may continue too. */
+  static baseOf(list: object): unknown {
+    return #base in list ? list.#base : list;
   }
 
   /** The array, the same one every time. */
@@ -205,8 +200,13 @@ export const longer = <T>(list: readonly T[], items: readonly T[]): readonly T[]
 export function knownInCommon(a: ListEnd<unknown>, b: ListEnd<unknown>): number {
   const one = knownPlace(a);
   const other = knownPlace(b);
-  if (one === undefined || other === undefined || one.line !== other.line) return 0;
-  return Math.min(keptBetween(one.line, one.version, other.version), a.length, b.length);
+  if (one !== undefined && one.line === other?.line) {
+    return Math.min(keptBetween(one.line, one.version, other.version), a.length, b.length);
+  }
+  if (!(a instanceof GrownList || b instanceof GrownList)) return 0;
+  // Two that continue one array: it is all that is known of them.
+  const base = GrownList.baseOf(a);
+  return base === GrownList.baseOf(b) ? (base as readonly unknown[]).length : 0;
 }
 
 function keptBetween({ newest, kept }: Line, one: number, other: number): number {

@@ -36,6 +36,8 @@ const MAX_STORES = 64;
 /** A parent that knows at most this many threads is copied rather than kept alive. */
 const FEW_THREADS = 32;
 
+let cellOf: (state: Descendant) => Cell;
+
 /** Whatever has a lineage. Its cell is a private field: a WeakMap of all states cost every save more than its checksum. */
 export abstract class Descendant {
   readonly #cell: Cell;
@@ -44,8 +46,8 @@ export abstract class Descendant {
     this.#cell = { parent: parent === undefined ? undefined : parent.#cell, origins: undefined };
   }
 
-  static cellOf(state: Descendant): Cell {
-    return state.#cell;
+  static {
+    cellOf = (state) => state.#cell;
   }
 }
 
@@ -53,7 +55,7 @@ const NO_ORIGINS: readonly Origin[] = [];
 
 /** Every place of `state` in threads of this id. */
 export function findOrigins(state: Descendant, threadId: string): readonly Origin[] {
-  for (let cell: Cell | undefined = Descendant.cellOf(state); cell !== undefined; cell = cell.parent) {
+  for (let cell: Cell | undefined = cellOf(state); cell !== undefined; cell = cell.parent) {
     const origins = cell.origins?.get(threadId);
     if (origins !== undefined) return origins;
   }
@@ -76,11 +78,14 @@ export function rememberOrigin(
   checkpointer: string,
   { fields, generation, position }: Omit<Origin, "knownTo">,
 ): void {
-  const cell = Descendant.cellOf(state);
+  const cell = cellOf(state);
   const known = findOrigins(state, threadId);
   const same = known.find((other) => other.generation === generation);
   const others = known.length === (same === undefined ? 0 : 1) ? NO_ORIGINS : othersThan(same, known, checkpointer);
-  const origin = { fields, generation, knownTo: nowKnownTo(checkpointer, same?.knownTo), position };
+  const before = same?.knownTo ?? [];
+  const isLatest = before[0] === checkpointer;
+  const knownTo = isLatest ? before : [checkpointer, ...without(before, checkpointer)].slice(0, MAX_STORES);
+  const origin = { fields, generation, knownTo, position };
   cell.origins ??= new Map();
   cell.origins.set(threadId, others.length === 0 ? [origin] : [origin, ...others].slice(0, MAX_STORES));
   shorten(cell, cell.origins);
@@ -92,11 +97,6 @@ const othersThan = (same: Origin | undefined, known: readonly Origin[], checkpoi
     .filter((other) => other !== same)
     .map((other) => ({ ...other, knownTo: without(other.knownTo, checkpointer) }))
     .filter(({ knownTo }) => knownTo.length > 0);
-
-function nowKnownTo(checkpointer: string, before: readonly string[] | undefined): readonly string[] {
-  if (before === undefined) return [checkpointer];
-  return before[0] === checkpointer ? before : [checkpointer, ...without(before, checkpointer)].slice(0, MAX_STORES);
-}
 
 const without = (names: readonly string[], name: string): readonly string[] => names.filter((other) => other !== name);
 

@@ -118,13 +118,12 @@ export function standingOf(fields: StandingFields): Standing | undefined {
   const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
   const openCalls = openCallsIn(fields);
   const open = openCalls.length;
-  if (waiting === 0 && open === 0 && fields.toolExecutions.length === 0) return standingOfTalk(fields);
+  const inDoubt = fields.toolExecutions.length === 0 ? 0 : countInDoubt(fields.toolExecutions);
+  const isUnfinished = open > 0 || !isTurnOver(fields);
+  if (waiting + inDoubt === 0 && !isUnfinished) return undefined;
   const pending = openCalls.flatMap(({ execution }) => (execution?.status === "pending" ? [execution] : []));
   const dueAt = Math.min(...pending.map((execution) => execution.dueAt ?? Number.POSITIVE_INFINITY));
-  const inDoubt = countInDoubt(fields.toolExecutions);
-  const isUnfinished = open > 0 || !isTurnOver(fields);
   const isStopped = isUnfinished && fields.providerState[STOPPED_KEY] !== undefined;
-  if (waiting + inDoubt === 0 && !isUnfinished) return undefined;
   return {
     ...(waiting > 0 && { waiting }),
     ...(open > 0 && { open }),
@@ -134,13 +133,6 @@ export function standingOf(fields: StandingFields): Standing | undefined {
     ...(isUnfinished && { unfinished: true }),
     ...(isStopped && { stopped: true }),
   };
-}
-
-/** The same of a thread without any calls or questions. */
-function standingOfTalk(fields: StandingFields): Standing | undefined {
-  if (isTurnOver(fields)) return undefined;
-  const isStopped = fields.providerState[STOPPED_KEY] !== undefined;
-  return isStopped ? { unfinished: true, stopped: true } : { unfinished: true };
 }
 
 /** The same as a header field, which is absent if there is nothing to say. */

@@ -3,7 +3,7 @@ import { HistoryRepair, repairHistory } from "../../src/agent/model-call/repair-
 import { askedIn, isRepairRequest, repairRequest, turnOf } from "../../src/agent/run/turn-number.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { callAt, countInDoubt, hasEndedTurn } from "../../src/state/call-facts.ts";
-import { deltaBetween } from "../../src/state/delta.ts";
+import { diffFields } from "../../src/state/delta.ts";
 import type { StateFields, ToolExecution } from "../../src/state/fields.ts";
 import { assistantMessage, type Message, toolMessage, userMessage } from "../../src/state/message.ts";
 import { subjectOfTurn } from "../../src/state/people/subjects.ts";
@@ -109,7 +109,9 @@ test.each(REWRITES)(
       for (const id of ids) expect(callAt(toolExecutions, id)).toBe(naive.callAt(toolExecutions, id));
       expect(hasEndedTurn(toolExecutions, ids)).toBe(naive.hasEnded(toolExecutions, ids));
       const other = pick(pool);
-      expect(deltaBetween(other.fields, after.fields)).toEqual(deltaBetween(ofNoDescent(other), ofNoDescent(after)));
+      expect(diffFields(other.fields, after.fields).delta).toEqual(
+        diffFields(ofNoDescent(other), ofNoDescent(after)).delta,
+      );
       expect(pick(repairs).repair(messages)).toEqual(repairHistory([...messages]));
     }
   },

@@ -167,7 +167,10 @@ export class PlaceOfFile {
   assertKept(isReading = false): void {
     const now = performance.now();
     if (isReading && now - this.#lookedAt < LOOK_IS_GOOD_FOR_MS) return;
-    const folder = this.#look();
+    const stats = statSync(dirname(this.#path), { throwIfNoEntry: false });
+    // Another change in this moment would not be told from the last one.
+    const isFresh = stats === undefined || Math.abs(Date.now() - stats.mtimeMs) < CLOCK_STEP_MS;
+    const folder = isFresh ? undefined : `${stats.dev} ${stats.ino} ${stats.mtimeMs}`;
     if (folder === undefined || folder !== this.#folder) {
       this.#folder = undefined;
       for (const [name, opened] of this.#opened) {
@@ -176,13 +179,6 @@ export class PlaceOfFile {
       this.#folder = folder;
     }
     this.#lookedAt = now;
-  }
-
-  /** `undefined` if another change in this moment would not be told from the last one. */
-  #look(): string | undefined {
-    const stats = statSync(dirname(this.#path), { throwIfNoEntry: false });
-    if (stats === undefined || Math.abs(Date.now() - stats.mtimeMs) < CLOCK_STEP_MS) return undefined;
-    return `${stats.dev} ${stats.ino} ${stats.mtimeMs}`;
   }
 
   #lost(name: string): StateError {

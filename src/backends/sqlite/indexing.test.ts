@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { observedDatabase } from "../../../test/observed-database.ts";
 import { grow, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase, SqliteValue } from "./connect.ts";
-import { rowId } from "./layout.ts";
 import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
+import { rowId } from "./rows.ts";
 
 const THREADS = Array.from({ length: 40 }, (_, index) => `thread ${index}`);
 const RECORDS = 3;

@@ -5,11 +5,11 @@ import { runs } from "../../../test/property-seed.ts";
 import type { AppendRequest, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { grow, markAt, placeAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase } from "./connect.ts";
-import { ROWS_PER_THREAD, rowId, tableNames } from "./layout.ts";
+import { tableNames } from "./layout.ts";
 import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
-import type { ThreadRow } from "./rows.ts";
+import { ROWS_PER_THREAD, rowId, type ThreadRow } from "./rows.ts";
 import { prepareStatements } from "./statements.ts";
 import { dropRange, edit, insert } from "./write-rows.ts";
 

@@ -22,8 +22,8 @@ import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
+import { tableNames } from "./layout.ts";
 import { moveMembers } from "./metadata.ts";
-import { ROWS_PER_THREAD, rowId, startOf, tableNames } from "./layout.ts";
 import {
   assertAbsent,
   type FoundMember,
@@ -44,7 +44,17 @@ import {
   type ThreadHeadRow,
   type ThreadToAppend,
 } from "./read-rows.ts";
-import { damagedIndex, type EntryRow, isProvenThread, placeInRow, type ThreadRow, toEntry } from "./rows.ts";
+import {
+  damagedIndex,
+  type EntryRow,
+  isProvenThread,
+  placeInRow,
+  ROWS_PER_THREAD,
+  rowId,
+  startOf,
+  type ThreadRow,
+  toEntry,
+} from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";

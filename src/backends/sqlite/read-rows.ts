@@ -3,7 +3,6 @@ import { listedThread } from "../../checkpoint/log/listed-threads.ts";
 import type { ListedThread, LogEntry, LogPage, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { hasMember } from "../../checkpoint/sql-log/members.ts";
 import { hintedSeq } from "../../driver/ids.ts";
-import { ROWS_PER_THREAD, rowId } from "./layout.ts";
 import {
   damagedIndex,
   damagedThread,
@@ -12,6 +11,8 @@ import {
   isProvenThread,
   provenThread,
   type RecordRow,
+  ROWS_PER_THREAD,
+  rowId,
   seqOf,
   sumOfThread,
   type ThreadRow,

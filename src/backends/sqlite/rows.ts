@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { KnownPlace, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { ROWS_PER_THREAD } from "./layout.ts";
 
 /**
  * SQLite keeps no checksums. A record's own checksum covers its body too, and
@@ -65,6 +64,27 @@ export const ENTRY_COLUMNS: readonly string[] = [
   "sum",
 ];
 
+/** 67 million records per thread and 134 million threads: together they fit into a JavaScript number. */
+export const ROWS_PER_THREAD: number = 2 ** 26;
+const MOST_THREADS = 2 ** 27;
+
+/** The key before a thread's first row, and after the last row of the previous thread. */
+export function startOf(threadNo: number): number {
+  if (Number.isSafeInteger(threadNo) && threadNo >= 0 && threadNo < MOST_THREADS) return threadNo * ROWS_PER_THREAD;
+  throw new StateError("TOO_LARGE", `a database takes at most ${MOST_THREADS - 1} threads`);
+}
+
+/** The only place where a position becomes a key. A position outside the thread has no key. */
+export function rowId(threadNo: number, seq: number): number {
+  if (Number.isSafeInteger(seq) && seq >= 1 && seq < ROWS_PER_THREAD) return startOf(threadNo) + seq;
+  throw new StateError("INVALID_ARGUMENT", `a position is a whole number from 1 to ${ROWS_PER_THREAD - 1}, not ${seq}`);
+}
+
+/** The same in SQL, for a stored position: a damaged one finds nothing, rather than another thread's row. */
+export const sqlRowId = (threadNo: string, seq: string): string =>
+  `${threadNo} * ${ROWS_PER_THREAD} + MAX(0, MIN(${seq}, ${ROWS_PER_THREAD - 1}))`;
+
+/** The other way. */
 export const seqOf = ({ id }: Pick<EntryRow, "id">): number => id % ROWS_PER_THREAD;
 
 export const isProven = (row: EntryRow): boolean => row.sum === sumOfEntry(seqOf(row), row);

@@ -1,10 +1,10 @@
 import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
 import type { Prepared } from "./connection.ts";
 import type { SqliteHandle } from "./handle.ts";
-import { ROWS_PER_THREAD, sqlRowId, type TableNames } from "./layout.ts";
+import type { TableNames } from "./layout.ts";
 import { checkpoints } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
-import { ENTRY_COLUMNS, THREAD_COLUMNS } from "./rows.ts";
+import { ENTRY_COLUMNS, ROWS_PER_THREAD, sqlRowId, THREAD_COLUMNS } from "./rows.ts";
 
 /**
  * From a prefix or behind a cursor, whichever is later, up to an end, or to the last text (every blob follows it).

@@ -2,10 +2,10 @@ import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { newMessagesOf } from "../../checkpoint/record/chain.ts";
 import { wordsOf as wordsOfMessages } from "../../checkpoint/record/plan-record.ts";
 import { StateError } from "../../errors.ts";
-import { rowId } from "./layout.ts";
 import {
   isProvenThread,
   type RecordRow,
+  rowId,
   seqOf,
   staleness,
   sumOfThread,

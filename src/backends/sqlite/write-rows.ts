@@ -2,7 +2,6 @@ import { isSamePlace, recordsIn, replacedNothing } from "../../checkpoint/log/dr
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { isHintedAt } from "../../driver/ids.ts";
 import { isMoved } from "./classify.ts";
-import { rowId } from "./layout.ts";
 import { moveMembers } from "./metadata.ts";
 import { findToAppend, headMetadata, rangeOf, readAt, type ThreadToAppend } from "./read-rows.ts";
 import {
@@ -10,6 +9,7 @@ import {
   type EntryRow,
   isProvenThread,
   placeInRow,
+  rowId,
   staleness,
   sumOfEntry,
   sumOfThread,

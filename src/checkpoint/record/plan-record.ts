@@ -1,7 +1,7 @@
-import { addedItems, deltaBetween, diffFields, type StateDelta } from "../../state/delta.ts";
+import { addedItems, diffFields, type StateDelta } from "../../state/delta.ts";
 import type { StateFields } from "../../state/fields.ts";
 import type { Message } from "../../state/message.ts";
-import { encodeOwned, encodeOwnedBytes } from "../../state/values/codec.ts";
+import { encodeOwned } from "../../state/values/codec.ts";
 import { leastBytesOf } from "../../state/values/doorway.ts";
 import { searchableText } from "../../state/words.ts";
 import type { LogCapabilities, ThreadLog } from "../log/thread-log.ts";
@@ -49,12 +49,12 @@ const MANY_RECORDS = 64;
  */
 export function planBody(after: StateFields, before: PlannedFrom | undefined, room: Room): PlannedBody {
   if (before === undefined) return planBase(after, after.messages);
-  const delta = diffFields(before.fields, after);
-  const planned = delta && planDelta(delta, before, after);
+  const { delta, isRewrite } = diffFields(before.fields, after);
+  const planned = isRewrite ? undefined : planDelta(delta, before, after);
   if (planned !== undefined && fits(planned, room) && !baseWouldPay(planned.chain, room)) return planned;
   const base = mayFit(after, room) ? rebased(before.fields, after) : undefined;
   if (base !== undefined && fits(base, room)) return base;
-  const instead = planned ?? planDelta(deltaBetween(before.fields, after), before, after);
+  const instead = planned ?? planDelta(delta, before, after);
   // Counted from here, so that only as many new bytes again are a reason to try once more.
   return { ...instead, chain: { ...instead.chain, baseBytes: instead.chain.bytes } };
 }
@@ -69,7 +69,10 @@ export const mayFit = (fields: StateFields, { maxRecordBytes }: Room): boolean =
 export function planBase(fields: StateFields, newMessages: readonly Message[]): PlannedBody {
   const bytes: Uint8Array[] = [];
   const content = { base: fields } as unknown as BodyContent;
-  const body = encodeBody(content, fields, bytes);
+  const body = Buffer.from(
+    encodeOwned(content, "state", () => fields, bytes),
+    "utf8",
+  );
   const size = body.byteLength;
   const chain = { records: 1, bytes: size, liveBytes: size, baseBytes: size };
   return { kind: "base", body, content, newMessages, freshMessages: undefined, chain, bytes };
@@ -78,7 +81,10 @@ export function planBase(fields: StateFields, newMessages: readonly Message[]): 
 function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, after: StateFields): PlannedBody {
   const bytes: Uint8Array[] = [];
   const content = { delta };
-  const body = encodeBody(content, after, bytes);
+  const body = Buffer.from(
+    encodeOwned(content, "state", () => after, bytes),
+    "utf8",
+  );
   const added = addedItems(delta, "messages") as readonly Message[];
   const chain = {
     records: before.records + 1,
@@ -106,10 +112,6 @@ function baseWouldPay({ records, bytes, liveBytes, baseBytes }: ChainSize, { max
   const slack = records > MANY_RECORDS ? 0 : SLACK_BYTES;
   return bytes > 2 * liveBytes + slack || records > maxChainRecords;
 }
-
-/** `{"base":…}` or `{"delta":…}`. */
-const encodeBody = (content: BodyContent, state: StateFields, bytes: Uint8Array[]): Uint8Array =>
-  encodeOwnedBytes(content, "state", () => state, bytes);
 
 /** The words of these messages for an index. */
 export const wordsOf = (messages: readonly Message[]): string | undefined => searchableText(messages) || undefined;

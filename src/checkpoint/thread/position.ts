@@ -34,23 +34,19 @@ export const originOf = (
 ): Origin<Position> | undefined => findOrigin(state, threadId, context.id) as Origin<Position> | undefined;
 
 export const positionOf = (context: CheckpointContext, state: AgentState, threadId: string): Position | undefined =>
-  originOf(context, state, threadId)?.position;
+  findOrigin(state, threadId, context.id)?.position as Position | undefined;
 
 /**
  * A state that came from another checkpointer may be in the same store; the
- * thread's random generation tells. Asked only if that is possible; `undefined`
- * if there is nothing to wait for.
+ * thread's random generation tells. Asked only if that is possible.
  */
-export function adoptPosition(thread: Thread, state: AgentState): Promise<void> | undefined {
+export async function adoptPosition(thread: Thread, state: AgentState): Promise<Position | undefined> {
   const known = findOrigins(state, thread.id);
-  if (known.length === 0 || positionOf(thread.context, state, thread.id) !== undefined) return undefined;
-  return adoptOneOf(known, thread, state);
-}
-
-async function adoptOneOf(known: readonly Origin[], thread: Thread, state: AgentState): Promise<void> {
+  if (known.length === 0) return undefined;
   const tail = await thread.tail();
   const same = known.find(({ generation }) => generation === tail?.generation);
   if (same !== undefined) rememberOrigin(state, thread.id, thread.context.id, same);
+  return same?.position as Position | undefined;
 }
 
 export function rememberPosition(

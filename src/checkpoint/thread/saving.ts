@@ -96,6 +96,8 @@ class Saving {
   readonly #metadata: string | undefined;
   readonly #attempts: Attempts;
   #attempt: Attempt;
+  /** Where the state stands in the thread. */
+  #position: Position | undefined;
   #expected: Expectation | undefined;
   #made: Made | undefined;
   /** Signals that wait behind the expected tail, where this save does not take all of them in. */
@@ -123,17 +125,14 @@ class Saving {
     };
   }
 
-  /** Whether a record was written by an attempt that got no answer, of this save or of an earlier one of the same state. */
-  readonly #isMine = (entry: LogEntry): boolean => isOf({ ...this.#attempt, sent: this.#attempts.sent }, entry);
-
   async run(): Promise<string> {
     const { isRepeated } = this.#attempt;
     try {
       // The record depends on what the storage takes, which some drivers know only after contact.
       const contact = this.#context.connect({ operation: "save", threadId: this.#thread.id });
       if (contact !== undefined) await contact;
-      const adopted = adoptPosition(this.#thread, this.#state);
-      if (adopted !== undefined) await adopted;
+      const known = positionOf(this.#context, this.#state, this.#thread.id);
+      this.#position = known ?? (await adoptPosition(this.#thread, this.#state));
       const earlier = isRepeated ? await this.#appliedBefore() : undefined;
       return earlier ?? (await this.#append());
     } catch (error) {
@@ -176,14 +175,26 @@ class Saving {
     }
   }
 
+  /** Whether a record was written by an attempt that got no answer, of this save or of an earlier one of the same state. */
+  #isMine(entry: LogEntry): boolean {
+    return isOf({ ...this.#attempt, sent: this.#attempts.sent }, entry);
+  }
+
   async #found(): Promise<string | undefined> {
-    const found = await findAttempt(this.#thread, this.#isMine);
+    const found = await findAttempt(this.#thread, (entry) => this.#isMine(entry));
     return found && this.#settle(found.generation, found.entry, { ...openHeader(found.entry), bytes: NO_BYTES });
   }
 
   async #append(): Promise<string> {
-    const first = this.#firstExpectation();
-    this.#expected = first instanceof Promise ? await first : first;
+    const { expectedHead } = this.#options;
+    const position = this.#position;
+    if (expectedHead === undefined || expectedHead === position?.checkpointId) {
+      this.#expected = position && {
+        tail: position.tail,
+        headWriteId: position.writeId,
+        headId: position.checkpointId,
+      };
+    } else if (expectedHead !== null) this.#expected = await this.#expectationOf(expectedHead);
     const appended = await this.#thread
       .append(this.#expected?.tail, (tail, isRetry) => this.#plan(tail, isRetry), this.#attempts)
       .catch((error: unknown) => (this.#attempts.isFailed ? this.#leaveOpen(error) : Promise.reject(error)));
@@ -195,10 +206,9 @@ class Saving {
     if (entry !== request.record)
       return this.#settle(generation, entry, { ...openHeader(entry), bytes: this.#made.bytes });
     const checkpointId = this.#settle(generation, entry, this.#made, request.more?.at(-1));
-    const position = positionOf(this.#context, this.#state, this.#thread.id);
     // What a redactor wrote is not what this state holds.
-    if (position !== undefined && this.#context.redactor === undefined) {
-      this.#context.warm.keep(this.#thread.id, { position, storedSchema: this.#made.schema });
+    if (this.#position !== undefined && this.#context.redactor === undefined) {
+      this.#context.warm.keep(this.#thread.id, { position: this.#position, storedSchema: this.#made.schema });
     }
     return checkpointId;
   }
@@ -217,15 +227,6 @@ class Saving {
     leaveUnsettled(this.#thread, this.#state, { ...this.#attempt, sent: this.#attempts.sent });
   }
 
-  #firstExpectation(): Expectation | undefined | Promise<Expectation | undefined> {
-    const { expectedHead } = this.#options;
-    const position = positionOf(this.#context, this.#state, this.#thread.id);
-    if (expectedHead === undefined || expectedHead === position?.checkpointId) {
-      return position && { tail: position.tail, headWriteId: position.writeId, headId: position.checkpointId };
-    }
-    return expectedHead === null ? undefined : this.#expectationOf(expectedHead);
-  }
-
   /** What a save expects whose caller names the head, or says that any will do. `CONFLICT` if it is another one. */
   async #expectationOf(expectedHead: string | typeof uncheckedHead): Promise<Expectation | undefined> {
     const tail = await this.#thread.tail();
@@ -237,16 +238,19 @@ class Saving {
   }
 
   #plan(tail: Tail | undefined, isRetry: boolean): Plan | Promise<Plan> {
-    const { lease, checkpointId } = this.#options;
+    const { lease, checkpointId, consumes } = this.#options;
     const isNamed = checkpointId !== undefined && this.#expected !== undefined;
-    const mayPlan = !isNamed && !mayBeLeased(this.#expected?.tail, lease) && !this.#leavesSignals();
-    // Nearly every save has nothing to ask for.
-    if (!isRetry && mayPlan) return this.#recordOf(this.#planBody(), {});
+    // Nearly every save is of a thread that says nothing of itself, and has nothing to ask for.
+    const isPlain = lease === undefined && consumes === undefined && this.#expected?.tail.thread === undefined;
+    if (!isRetry && !isNamed && isPlain) return this.#recordOf(this.#planBody(), {});
     return this.#planAsking(tail, isRetry, isNamed);
   }
 
   async #planAsking(tail: Tail | undefined, isRetry: boolean, isNamed: boolean): Promise<Plan> {
-    if (isRetry) this.#expected = await this.#reconsidered(tail);
+    if (isRetry) {
+      this.#expected = await this.#reconsidered(tail);
+      this.#position = positionOf(this.#context, this.#state, this.#thread.id);
+    }
     if (mayBeLeased(this.#expected?.tail, this.#options.lease)) await this.#heedLease();
     this.#signals = this.#leavesSignals() ? await waitingRecords(this.#thread, this.#expected?.tail) : [];
     const body = this.#planBody();
@@ -317,9 +321,12 @@ class Saving {
   }
 
   #planBody(): PlannedState {
-    const position = positionOf(this.#context, this.#state, this.#thread.id);
+    const position = this.#position;
+    const tail = this.#expected?.tail;
+    if (position !== undefined && position.tail.generation === tail?.generation) {
+      if (erasuresAt(position.tail) !== erasuresAt(tail)) throw this.#erasedSince();
+    }
     const origin = buildableOn(position, this.#expected);
-    this.#assertNothingErased(position);
     const looked = position && assertUnchanged(position.bytes, () => this.#state.fields);
     const capabilities = this.#room();
     if (origin === undefined && !mayFit(this.#held, capabilities)) {
@@ -339,13 +346,10 @@ class Saving {
   }
 
   /** A state that was loaded before a person's words were erased from the thread would bring them back: it is refused. */
-  #assertNothingErased(position: Position | undefined): void {
-    const tail = this.#expected?.tail;
-    if (position === undefined || tail === undefined || position.tail.generation !== tail.generation) return;
-    if (erasuresAt(position.tail) === erasuresAt(tail)) return;
+  #erasedSince(): StateError {
     const { name } = this.#context.log;
     const threadId = this.#thread.id;
-    throw new StateError(
+    return new StateError(
       "CONFLICT",
       `${name}: data of a person was erased from thread ${JSON.stringify(threadId)} since this state was loaded, and the state may still hold it. Load it again and redo the change; nothing was written`,
       { backend: name, operation: "save", threadId, written: "no" },
@@ -380,13 +384,16 @@ class Saving {
       createdAt,
       buildsOn: builtOn?.seq ?? 0,
       // A program without a schema passes on the version of what it adds to.
-      schema: wanted?.version ?? positionOf(this.#context, this.#state, this.#thread.id)?.schema ?? 0,
+      schema: wanted?.version ?? this.#position?.schema ?? 0,
       messageCount: conversationOf(this.#held).length,
       chain: planned.chain,
       freshMessages: planned.freshMessages,
       standing: standingOf(this.#held),
       digest,
-      thread: this.#factsAfter(generation, behind?.thread, mail.facts, isEdit),
+      thread:
+        behind?.thread === undefined && this.#options.lease === undefined && mail.facts === undefined && !isEdit
+          ? undefined
+          : this.#factsAfter(generation, behind?.thread, mail.facts, isEdit),
     };
     const made = withChecksum({
       seq,
@@ -407,7 +414,7 @@ class Saving {
       this.#options.checkpointId === undefined || record.body.byteLength > MAX_KEPT_BYTES ? undefined : record;
     this.#made = { chain, schema, thread, bytes, record: kept };
     const append = this.#appendOf(record, behind, edits, mail);
-    return { append, behind, generation, isMine: this.#isMine };
+    return { append, behind, generation, isMine: (entry) => this.#isMine(entry) };
   }
 
   #appendOf(record: LogRecord, behind: Tail | undefined, edits: Edits, mail: MailChange): Plan["append"] {
@@ -442,7 +449,6 @@ class Saving {
     isEdit: boolean,
   ): ThreadFacts | undefined {
     const { lease: given } = this.#options;
-    if (thread === undefined && given === undefined && mail === undefined && !isEdit) return undefined;
     const before = withMail(writtenFacts(thread), mail);
     const counted = isEdit ? { ...before, edits: (before?.edits ?? 0) + 1 } : before;
     return factsWith(counted, leaseAfterWrite(this.#context, generation, given && termsOf(given)));
@@ -465,8 +471,8 @@ class Saving {
     const end = { seq: last.seq, writeId: last.writeId, checkpointId: last.checkpointId };
     const tail = { generation, ...end, base, head: seq, isMark: false, thread };
     const stored = this.#held;
-    const position = { tail, seq, checkpointId, writeId, base, chain, stored, schema, bytes, record };
-    rememberPosition(this.#context, this.#state, this.#thread.id, position);
+    this.#position = { tail, seq, checkpointId, writeId, base, chain, stored, schema, bytes, record };
+    rememberPosition(this.#context, this.#state, this.#thread.id, this.#position);
     return checkpointId;
   }
 }

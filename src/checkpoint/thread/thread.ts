@@ -141,11 +141,26 @@ export class Thread {
       if (made === undefined) return undefined;
       const { append, behind, generation = append.record.writeId, isMine } = made;
       const expected = behind === undefined ? beginningOf(generation) : placeOf(behind);
-      const outcome = await this.#try({ ...append, expected }, attempts);
-      if (outcome.appended) return { request: { ...append, expected }, entry: append.record };
+      const request = { ...append, expected };
+      attempts.request = request;
+      let outcome: AppendOutcome;
+      try {
+        outcome = await this.call(
+          (log) => log.append(this.id, request),
+          (error) => {
+            if (!mayBeWritten(this.context.log, error)) return;
+            attempts.isInDoubt = true;
+            if (attempts.sent.at(-1) !== request.record) attempts.sent.push(request.record);
+          },
+        );
+      } catch (error) {
+        attempts.isFailed = true;
+        throw sayingWhetherWritten(error, attempts.isInDoubt, attempts.ifMayBe);
+      }
+      if (outcome.appended) return { request, entry: append.record };
       const { occupant } = outcome;
       if (occupant !== undefined && (isSameRecord(occupant, append.record) || isMine?.(occupant))) {
-        return { request: { ...append, expected }, entry: occupant };
+        return { request, entry: occupant };
       }
       if (attempts.isInDoubt && occupant === undefined) attempts.isUnseen = true;
       hasMoved ||= last !== undefined && last.seq + expected.seq > 0 && !isSamePlace(last, expected);
@@ -166,23 +181,6 @@ export class Thread {
       `${name}: ${operation} of thread ${JSON.stringify(threadId)} failed: the storage answers ${newest}, and refuses every record that follows it. It reads an older history than it writes to: a replica that is behind, or a backup that was put back in part. Nothing was written`,
       { backend: name, operation, threadId, written: "no" },
     );
-  }
-
-  async #try(request: AppendRequest, attempts: Attempts): Promise<AppendOutcome> {
-    attempts.request = request;
-    try {
-      return await this.call(
-        (log) => log.append(this.id, request),
-        (error) => {
-          if (!mayBeWritten(this.context.log, error)) return;
-          attempts.isInDoubt = true;
-          if (attempts.sent.at(-1) !== request.record) attempts.sent.push(request.record);
-        },
-      );
-    } catch (error) {
-      attempts.isFailed = true;
-      throw sayingWhetherWritten(error, attempts.isInDoubt, attempts.ifMayBe);
-    }
   }
 
   /** One append behind exactly the tail that the plan was made for; `undefined` if another writer was faster. */

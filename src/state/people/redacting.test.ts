@@ -74,7 +74,7 @@ describe("a redactor is given every text that may be personal, and no id, role, 
   });
 
   test("of a change, whatever its form", () => {
-    const delta = diffFields(before.fields, after.fields);
+    const { delta } = diffFields(before.fields, after.fields);
     expect(redacted({ delta })).toEqual({
       delta: {
         append: { messages: MESSAGES, toolExecutions: EXECUTIONS },

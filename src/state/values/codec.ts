@@ -27,26 +27,28 @@ export const encodeText = (value: unknown, name: string): string => jsonText(enc
 export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name), []);
 
 /** The same for a value that already passed the doorway, or consists only of parts that did. */
-export const encodeOwnedValue = (value: unknown, name: string): JsonValue => encodeNaming(value, name, () => value, []);
-
-/** Its JSON text. */
-export function encodeOwned(value: unknown, name: string): string {
+export function encodeOwnedValue(value: unknown, name: string): JsonValue {
   try {
-    return jsonText(encodeOwnedValue(value, name));
+    return encode(value, []);
   } catch (error) {
-    throw tooLargeOr(error, name);
+    throw notEncoded(error, name, value);
   }
 }
 
 /**
- * The same in UTF-8. Errors give paths below what `root` returns, of which the value may be a
+ * Its JSON text. Errors give paths below what `root` returns, of which the value may be a
  * part. Byte arrays on the way are added to `met`, for callers that watch whether they change.
  */
-export function encodeOwnedBytes(value: unknown, name: string, root: () => unknown, met: Uint8Array[]): Buffer {
+export function encodeOwned(
+  value: unknown,
+  name: string,
+  root: () => unknown = () => value,
+  met: Uint8Array[] = [],
+): string {
   try {
-    return Buffer.from(jsonText(encodeNaming(value, name, root, met)), "utf8");
+    return jsonText(encode(value, met));
   } catch (error) {
-    throw tooLargeOr(error, name);
+    throw notEncoded(error, name, root());
   }
 }
 
@@ -55,7 +57,10 @@ export function encodeOwnedBytes(value: unknown, name: string, root: () => unkno
  * memory takes, that would be 3 more. So it gets only the texts in which something is escaped.
  */
 export function jsonText(tree: JsonValue): string {
-  if (typeof tree === "string") return needsEscape(tree) ? JSON.stringify(tree) : `"${tree}"`;
+  if (typeof tree === "string") {
+    const isEscaped = tree.includes('"') || tree.includes("\\") || CONTROL.test(tree) || !tree.isWellFormed();
+    return isEscaped ? JSON.stringify(tree) : `"${tree}"`;
+  }
   if (typeof tree !== "object" || tree === null) return String(tree);
   let text = "";
   if (Array.isArray(tree)) {
@@ -70,28 +75,18 @@ export function jsonText(tree: JsonValue): string {
 
 const CONTROL = /[\u0000-\u001f]/;
 
-const needsEscape = (text: string): boolean =>
-  text.includes('"') || text.includes("\\") || CONTROL.test(text) || !text.isWellFormed();
-
-/** Longer than a string can be, so no storage would take it either. */
-const tooLargeOr = (error: unknown, name: string): unknown =>
-  error instanceof RangeError
-    ? new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause: error })
-    : error;
-
 /**
- * A value that passed the doorway can still be tampered with through a prototype's
- * methods. It must not become `null` silently.
+ * A value that passed the doorway can still be tampered with through a prototype's methods: it must not become `null`
+ * silently. And a text can be longer than a string may be: then no storage would take it either.
  */
-function encodeNaming(value: unknown, name: string, root: () => unknown, met: Uint8Array[]): JsonValue {
-  try {
-    return encode(value, met);
-  } catch (error) {
-    if (!(error instanceof Unstorable)) throw error;
-    const path = pathTo(error.part, root(), name) ?? name;
-    const message = `${path}: a ${typeof error.part} cannot be stored; keep plain data there`;
-    throw new StateError("INVALID_ARGUMENT", message, { path });
+function notEncoded(error: unknown, name: string, root: unknown): unknown {
+  if (error instanceof RangeError) {
+    return new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause: error });
   }
+  if (!(error instanceof Unstorable)) return error;
+  const path = pathTo(error.part, root, name) ?? name;
+  const message = `${path}: a ${typeof error.part} cannot be stored; keep plain data there`;
+  return new StateError("INVALID_ARGUMENT", message, { path });
 }
 
 class Unstorable extends Error {
