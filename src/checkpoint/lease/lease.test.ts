@@ -159,3 +159,31 @@ test("a thread that was moved to another store is refused with where it is, and 
   expect(failure).toMatchObject({ code: "CONFLICT" });
   expect(failure.message).toContain("it was moved to postgres://elsewhere/app");
 });
+
+test("who waits for a lease gives up after the time that passed, whatever the option `now` says", async () => {
+  const holder = await held("worker-1", 60_000);
+  const began = performance.now();
+  // The clock of this checkpointer stands still.
+  const failure = await failureOf(() => checkpointer.withLease("t", async () => undefined, { waitMs: 100 }));
+  expect(failure).toMatchObject({ code: "CONFLICT" });
+  expect(performance.now() - began).toBeGreaterThanOrEqual(100);
+  await holder.letGo();
+});
+
+test("a hundred leased saves leave their checkpoints and one mark, of which a vacuum leaves nothing that has to be read", async () => {
+  let state = said("0");
+  for (let index = 1; index <= 100; index++) {
+    await checkpointer.withLease("t", async (lease) => {
+      state = state.withMessage(userMessage(`${index}`));
+      await checkpointer.save(state, "t", { lease });
+    });
+  }
+  const cold = await log.readTail("t");
+  expect(cold?.records.length).toBeLessThanOrEqual(101);
+  expect((await checkpointer.listCheckpoints("t", { limit: 1000 })).length).toBe(100);
+  await checkpointer.vacuum({ keepLast: 1 });
+  const left = await log.readTail("t");
+  expect(left?.records.filter(({ checkpointId }) => checkpointId !== undefined)).toHaveLength(1);
+  expect(left?.records.length).toBeLessThanOrEqual(2);
+  expect((await texts()).at(-1)).toBe("100");
+});

@@ -136,12 +136,15 @@ async function rewrite(thread: Thread, records: Records, staying: readonly Kept[
   // A planned edit of the old records can tell that they are gone.
   const edited = { ...end.thread, edits: editsAt(end) + 1 };
   const { seq, writeId, greatest } = end;
-  Object.assign(epoch, { base: seq + 1, tail: seq, writeId, head: 0, thread: edited, greatest });
+  // The thread's head stays what it is until the new epoch has its own: a prune may be interrupted between two batches.
+  Object.assign(epoch, { base: seq + 1, tail: seq, writeId, head: end.head, thread: edited, greatest });
   const newest = newestIds(staying);
+  const head = staying.find(({ ns, id }) => ns === "" && newest.get(ns) === id) ?? staying.at(-1);
   const named = subjectsToKeep(records, staying);
   const written = staying.map((kept) => {
     const subjects = kept === named.in ? named.subjects : [];
-    return recordOfKept(thread.context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id, subjects });
+    const isNewest = newest.get(kept.ns) === kept.id;
+    return recordOfKept(thread.context, epoch, kept, { isNewest, isHead: kept === head, subjects });
   });
   let tail: Tail = end;
   for (const [record, ...more] of inAppends(written, (each) => each, thread.context)) {
