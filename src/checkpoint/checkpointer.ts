@@ -1,3 +1,4 @@
+import { codecOf } from "./record/codec.ts";
 /**
  * Long because it is the whole interface that users see: one short method per
  * feature, each implemented in its own file.
@@ -65,7 +66,6 @@ import {
   WATCH,
 } from "./options.ts";
 import { type ForkPoint, openHeader } from "./record/record.ts";
-import { isGraphs } from "./record/thread-facts.ts";
 import type { SendOptions, Sent } from "./signals/sending.ts";
 import type { SentSignal, Signal } from "./signals/signal.ts";
 import { loadNamed, loadNewest } from "./thread/loading.ts";
@@ -266,9 +266,8 @@ export class Checkpointer extends BaseCheckpointer {
     const place = this.#named("diff", before.threadId, before.checkpointId);
     const entry = await this.#entry(place);
     return this.#context.guard(place, async () => {
-      if (entry === undefined || !isGraphs(openHeader(entry).thread)) return super.diff(before, after);
-      const { diffGraph } = await import("./graphs/graph-operations.ts");
-      return diffGraph(this.#context, before, after);
+      const saver = entry && codecOf(openHeader(entry).thread).saver;
+      return saver === undefined ? super.diff(before, after) : (await saver()).diffGraph(this.#context, before, after);
     });
   }
 
@@ -338,7 +337,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Sends something to the thread, for the process that runs it or runs it next. */
   override async send(threadId: string, signal: Signal, given?: SendOptions): Promise<Sent> {
-    this.#assertMayWrite("send");
+    this.#context.assertMayWrite("send");
     const place = this.#named("send", threadId, undefined);
     const options = optionsOf("send", given, SEND);
     await this.#assertCan("conditionalSave", "send()");

@@ -5,13 +5,10 @@ import { StateError } from "../../errors.ts";
 import { searchWords } from "../../state/words.ts";
 import type { FindOptions, SearchPage, ThreadSearchHit } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
-import { graphWordsOf } from "../graphs/graph-words.ts";
+import { wordsOfRecord } from "../graphs/graph-words.ts";
 import type { FoundRecords, LogEntry, LogRecord, SearchHit, SearchOrder, SearchRange } from "../log/thread-log.ts";
-import { newMessagesOf } from "../record/chain.ts";
-import { wordsOf } from "../record/plan-record.ts";
+import { isContent } from "../record/codec.ts";
 import { openHeader } from "../record/record.ts";
-import { isContent } from "../record/steps.ts";
-import { isGraphs } from "../record/thread-facts.ts";
 import { Thread } from "../thread/thread.ts";
 import { checkedLimit, checkedPrefix, everyThread, noteSealedThreads } from "./finding.ts";
 import { openPlace, placeOf } from "./search-place.ts";
@@ -97,7 +94,7 @@ export const catchUpIndex = (context: CheckpointContext, warnings: Warnings): Pr
 function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warnings): string | undefined {
   try {
     if (!isContent(record)) return undefined;
-    return isGraphs(openHeader(record).thread) ? graphWordsOf(record) : wordsOf(newMessagesOf(record));
+    return wordsOfRecord(record, openHeader(record).thread);
   } catch (error) {
     warnings.note(error, threadId);
     return undefined;

@@ -9,9 +9,9 @@ import { leaseConflict, movedFault } from "../lease/lease-rules.ts";
 import type { LogChain, LogRecord, ThreadTail } from "../log/thread-log.ts";
 import { assertCopyMayStay, type WrittenFork } from "../people/erasure-mark.ts";
 import { headOf, newMessagesOf, rebuild, recordsOf } from "../record/chain.ts";
+import { codecOf } from "../record/codec.ts";
 import { fits, mayFit, type PlannedFrom, planBase, planBody, wordsToAppend } from "../record/plan-record.ts";
-import { type ForkPoint, openHeader, openRecord, withChecksum } from "../record/record.ts";
-import { isGraphs } from "../record/thread-facts.ts";
+import { type ForkPoint, isGraphs, openHeader, openRecord, withChecksum } from "../record/record.ts";
 import { straySignals } from "../signals/mailbox.ts";
 import { stateAt } from "../thread/loading.ts";
 import { saveState } from "../thread/saving.ts";
@@ -53,8 +53,9 @@ async function writeFork(
   const chain = await readForFork(context, source, at);
   const found = chain?.records.at(-1);
   if (chain === undefined || found === undefined) throw noSource(source, at);
-  if (isGraphs(openHeader(found).thread)) {
-    const { forkGraph } = await import("../graphs/graph-operations.ts");
+  const { saver } = codecOf(openHeader(found).thread);
+  if (saver !== undefined) {
+    const { forkGraph } = await saver();
     const ttlMs = await timeLeft(context, source, chain.generation);
     const fork = await forkGraph(context, { source, target, at, ttlMs });
     if (fork === undefined) throw noSource(source, at);

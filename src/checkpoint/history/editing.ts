@@ -5,10 +5,9 @@ import type { LogChain, LogEntry, LogRecord } from "../log/thread-log.ts";
 import { type HoldingOff, withHoldingOff } from "../people/erasure-mark.ts";
 import { assertNotHeld } from "../people/holds.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "../record/chain.ts";
+import { codecOf, isContent, isStep } from "../record/codec.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "../record/plan-record.ts";
 import { openHeader, type ThreadFacts, withChecksum } from "../record/record.ts";
-import { isContent, isStep } from "../record/steps.ts";
-import { isGraphs } from "../record/thread-facts.ts";
 import {
   type Appended,
   type Edits,
@@ -72,10 +71,9 @@ export function deleteCheckpoint(context: CheckpointContext, threadId: string, c
     const entry = tail && (await thread.named(checkpointId));
     if (entry === undefined) return { result: false };
     await assertNotHeld(context, threadId);
-    if (isGraphs(tail?.thread)) {
-      const { deleteGraphCheckpoint } = await import("../graphs/graph-operations.ts");
-      return { result: await deleteGraphCheckpoint(context, threadId, checkpointId) };
-    }
+    const { saver } = codecOf(tail?.thread);
+    if (saver !== undefined)
+      return { result: await (await saver()).deleteGraphCheckpoint(context, threadId, checkpointId) };
     const { newer, older } = await neighbours(thread, entry);
     if (newer === undefined && older === undefined) return { result: true, removesThread: true };
     const edits = await planRemovalOf(thread, entry, newer, older);

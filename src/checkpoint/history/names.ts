@@ -1,7 +1,7 @@
 import type { StateFields } from "../../state/fields.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
+import { asStep } from "../record/codec.ts";
 import { countingAsNew, type PlannedBody } from "../record/plan-record.ts";
-import { asStep } from "../record/steps.ts";
 import type { Position } from "../thread/position.ts";
 import type { Edits, Thread } from "../thread/thread.ts";
 import { messagesBroughtBy, neighbours, planRemovalOf, stepsOf } from "./editing.ts";

@@ -8,9 +8,9 @@ import { everyThread } from "../find/finding.ts";
 import type { LogEntry, ThreadEntry } from "../log/thread-log.ts";
 import { ERASURE_MARK } from "../people/erasure-mark.ts";
 import { activeHolds, assertNotHeld } from "../people/holds.ts";
+import { codecOf } from "../record/codec.ts";
 import { fits } from "../record/plan-record.ts";
 import { openHeader } from "../record/record.ts";
-import { isGraphs } from "../record/thread-facts.ts";
 import { waitingAt } from "../signals/mailbox.ts";
 import { Thread } from "../thread/thread.ts";
 import { type Edit, type EditPlan, editThread, rebuiltOn } from "./editing.ts";
@@ -105,10 +105,8 @@ export async function vacuumThread(
   readHolds?: () => Promise<ActiveHolds>,
 ): Promise<Removed> {
   if (isOwnThread(threadId)) return NOTHING;
-  if (isGraphs(openHeader(head).thread)) {
-    const { vacuumGraph } = await import("../graphs/graph-operations.ts");
-    return vacuumGraph(context, threadId, rule);
-  }
+  const { saver } = codecOf(openHeader(head).thread);
+  if (saver !== undefined) return (await saver()).vacuumGraph(context, threadId, rule);
   // A thread holds no more checkpoints than the position of its newest says: the many short ones cost no call.
   if (head.seq <= rule.keepLast || (head.seq === 1 && isYoung(head, rule))) return NOTHING;
   const thread = new Thread(context, threadId, "vacuum");

@@ -1,9 +1,8 @@
 import { type ErrorCode, reasonOf, StateError } from "../../errors.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { LogChain, LogRecord } from "../log/thread-log.ts";
-import { newMessagesOf } from "../record/chain.ts";
+import { codecOf } from "../record/codec.ts";
 import { openHeader, openRecord } from "../record/record.ts";
-import { isGraphs } from "../record/thread-facts.ts";
 
 /** A record that differs from what was written, or that is missing. */
 export interface RecordFault {
@@ -87,11 +86,10 @@ async function readPage(
 function linkOf(record: LogRecord): Link | undefined {
   const { seq, checkpointId } = record;
   try {
-    const { kind, buildsOn, thread } = openRecord(record);
+    const header = openRecord(record);
+    const { kind, thread } = header;
     if (kind !== "base" && kind !== "delta") return undefined;
-    // Only the saver can read a graph's content; the checksum proves that it is what was written.
-    if (isGraphs(thread)) return { seq, isBase: kind === "base", buildsOn: undefined, checkpointId, fault: undefined };
-    newMessagesOf(record);
+    const buildsOn = codecOf(thread).verify(record, header);
     return { seq, isBase: kind === "base", buildsOn, checkpointId, fault: undefined };
   } catch (error) {
     const code = StateError.is(error) ? error.code : "CORRUPT";

@@ -8,10 +8,9 @@ import { everyThread } from "../find/finding.ts";
 import { type Edit, editThread } from "../history/editing.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
+import { codecOf, isContent, type RecordCodec } from "../record/codec.ts";
 import { wordsOf } from "../record/plan-record.ts";
 import { openHeader, openRecord, withChecksum } from "../record/record.ts";
-import { isContent } from "../record/steps.ts";
-import { isGraphs } from "../record/thread-facts.ts";
 import { Thread, tailOf } from "../thread/thread.ts";
 import type { HoldingOff } from "./erasure-mark.ts";
 import { activeHolds } from "./holds.ts";
@@ -73,12 +72,12 @@ export async function* findInThreads(
           onPostponed?.();
           return undefined;
         }
-        const isGraph = isGraphs(openHeader(head).thread);
-        const look = (noted: Forgets): Promise<Looked> => lookInto(context, threadId, isGraph, noted);
+        const codec = codecOf(openHeader(head).thread);
+        const look = (noted: Forgets): Promise<Looked> => lookInto(context, threadId, codec, noted);
         const { found: about, opaque } = await index.noting(threadId, tail, forgets, look);
         return {
           opaque,
-          found: about.length === 0 ? about : await notHeld(context, threadId, isGraph, looking, about),
+          found: about.length === 0 ? about : await notHeld(context, threadId, codec, looking, about),
         };
       }),
     );
@@ -93,7 +92,7 @@ export async function* findInThreads(
 async function notHeld(
   context: CheckpointContext,
   threadId: string,
-  isGraph: boolean,
+  codec: RecordCodec,
   { forgets, onHeld }: Looking,
   found: readonly FoundInThread[],
 ): Promise<readonly FoundInThread[]> {
@@ -110,7 +109,7 @@ async function notHeld(
     keeper ??= its;
     return its !== undefined;
   };
-  const looked = await lookInto(context, threadId, isGraph, forgets, keeps);
+  const looked = await lookInto(context, threadId, codec, forgets, keeps);
   if (looked.kept > 0 && keeper !== undefined) onHeld(keeper, looked.kept);
   return looked.found;
 }
@@ -130,10 +129,11 @@ export async function eraseInThread(
   if (holding !== undefined) await holdOffWriters(context, threadId, holding);
   const keeps = holds.hasPeople ? (subject: string) => holds.onPerson(subject) !== undefined : undefined;
   const thread = new Thread(context, threadId, OPERATION);
-  if (isGraphs((await thread.tail())?.thread)) {
-    if (keeps !== undefined && (await lookInto(context, threadId, true, forgets, keeps)).kept > 0) return 0;
+  const codec = codecOf((await thread.tail())?.thread);
+  if (codec.saver !== undefined) {
+    if (keeps !== undefined && (await lookInto(context, threadId, codec, forgets, keeps)).kept > 0) return 0;
     const isAsJudged = async (): Promise<boolean> => (await activeHolds(context)).version === holds.version;
-    return (await import("../graphs/graph-operations.ts")).eraseInGraph(context, threadId, forgets, isAsJudged);
+    return (await codec.saver()).eraseInGraph(context, threadId, forgets, isAsJudged);
   }
   const facts = await factsOf(context, threadId, forgets, keeps);
   if (!facts.isConcerned) return 0;

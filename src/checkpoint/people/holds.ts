@@ -16,7 +16,7 @@ import type { CheckpointContext } from "../context.ts";
 import { everyThread } from "../find/finding.ts";
 import { isUnreadable } from "../history/removing-threads.ts";
 import type { ThreadEntry } from "../log/thread-log.ts";
-import { isGraphs } from "../record/thread-facts.ts";
+import { codecOf } from "../record/codec.ts";
 import { loadNewest } from "../thread/loading.ts";
 import { saveState } from "../thread/saving.ts";
 import { holdsAt, LostRaces, planMark, type Tail, Thread } from "../thread/thread.ts";
@@ -90,7 +90,7 @@ async function holdOnPeopleIn(
     met ??= hold;
     return hold !== undefined;
   };
-  const { found } = await lookInto(context, threadId, isGraphs(tail.thread), isHeld);
+  const { found } = await lookInto(context, threadId, codecOf(tail.thread), isHeld);
   return found.length > 0 ? met : undefined;
 }
 
@@ -145,9 +145,9 @@ async function isAbout({ context, id: threadId }: Thread, tail: Tail, person: st
   const index = subjectIndexOf(context);
   const isPerson = (subject: string): boolean => subject === person;
   if (index.clears(threadId, tail, isPerson)) return false;
-  const isGraph = isGraphs(tail.thread);
+  const codec = codecOf(tail.thread);
   try {
-    const looked = await index.noting(threadId, tail, isPerson, (noted) => lookInto(context, threadId, isGraph, noted));
+    const looked = await index.noting(threadId, tail, isPerson, (noted) => lookInto(context, threadId, codec, noted));
     return looked.found.length > 0;
   } catch (error) {
     // It may be.

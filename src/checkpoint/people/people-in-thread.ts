@@ -5,9 +5,9 @@ import { subjectsIn } from "../../state/people/subjects.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { bodyOf, type RecordBody } from "../record/chain.ts";
+import { mayHoldWords, type RecordCodec } from "../record/codec.ts";
 import { decodeMetadata, encodeMetadata } from "../record/metadata.ts";
 import { openRecord } from "../record/record.ts";
-import { mayHoldWords } from "../record/steps.ts";
 import { Thread } from "../thread/thread.ts";
 
 /** What of a thread is about some people. Every record of it is read. */
@@ -40,24 +40,25 @@ export interface Looked {
 export async function lookInto(
   context: CheckpointContext,
   threadId: string,
-  isGraph: boolean,
+  { saver }: RecordCodec,
   forgets: Forgets,
   keeps?: Keeps,
 ): Promise<Looked> {
-  const { found, opaque, kept } = isGraph
-    ? await findInGraph(context, threadId, forgets, keeps)
-    : { ...(await findInThread(context, threadId, forgets, keeps)), opaque: 0 };
+  const { found, opaque, kept } =
+    saver === undefined
+      ? { ...(await findInThread(context, threadId, forgets, keeps)), opaque: 0 }
+      : await findInGraph(await saver(), context, threadId, forgets, keeps);
   return { found, kept, opaque, isFree: found.length === 0 && opaque === 0 && kept === 0 };
 }
 
 /** A graph's values lie in one pool: where it holds something of a person that is kept, all of it is. */
 async function findInGraph(
+  graphs: Awaited<ReturnType<NonNullable<RecordCodec["saver"]>>>,
   context: CheckpointContext,
   threadId: string,
   forgets: Forgets,
   keeps: Keeps | undefined,
 ): Promise<Omit<Looked, "isFree">> {
-  const graphs = await import("../graphs/graph-operations.ts");
   const { found, opaque } = await graphs.findInGraph(context, threadId, forgets);
   if (keeps === undefined || found.length === 0) return { found, opaque, kept: 0 };
   const isKept = (await graphs.findInGraph(context, threadId, keeps)).found.length > 0;

@@ -6,6 +6,7 @@ import { decodeParsed, decodeText } from "../../state/values/codec.ts";
 import { isPlainObject, own } from "../../state/values/doorway.ts";
 import type { LogChain, LogRecord } from "../log/thread-log.ts";
 import {
+  assertAgents,
   assertChecksum,
   buildsOnOf,
   isUsualLink,
@@ -15,7 +16,6 @@ import {
   openRecord,
   type RecordHeader,
 } from "./record.ts";
-import { assertAgents, graphsThread, isGraphs } from "./thread-facts.ts";
 
 /** One checkpoint, rebuilt. */
 export interface RebuiltCheckpoint {
@@ -54,7 +54,7 @@ export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] =>
 export function headOf({ tail, records }: LogChain): number {
   const last = records.at(-1);
   if (last?.seq !== tail.seq) throw missing(tail.seq, "it");
-  assertAgents(last, openRecord(last));
+  assertAgents(openRecord(last).thread);
   return last.head;
 }
 
@@ -131,7 +131,7 @@ function* stepsTo(chain: LogChain, seq: number, bytes: Uint8Array[], mayJoin: bo
     const links: Link[] = [];
     for (const [index, header] of linkHeaders(batch).entries()) {
       if (header.kind !== "base" && header.kind !== "delta") continue;
-      if (isGraphs(header.thread)) throw graphsThread();
+      assertAgents(header.thread);
       const record = batch[index] as LogRecord;
       assertChecksum(record);
       links.push({ record, header });

@@ -394,3 +394,19 @@ const damagedHeader = (entry: LogEntry, cause?: unknown): StateError =>
 /** Of a whole state: it tells two writes of one name apart. */
 export const digestOf = (fields: StateFields): string =>
   nodeCrypto().createHash("sha256").update(encodeOwned(fields, "state")).digest("base64url").slice(0, SUM_LENGTH);
+
+/**
+ * A thread belongs to an agent or to a graph, from its first record on. Both
+ * kinds share a storage, and a request for one kind is never answered with the
+ * other.
+ */
+export const isGraphs = (thread: ThreadFacts | undefined): boolean => thread?.kind === "graph";
+
+/** Refuses a graph's thread where an agent's is expected. */
+export function assertAgents(thread: ThreadFacts | undefined): void {
+  if (!isGraphs(thread)) return;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "the thread belongs to a graph and not to an agent; use a saver (saverOf(checkpointer)) for it, or give the agent a thread id of its own",
+  );
+}

@@ -4,8 +4,7 @@ import type { CheckpointContext } from "../context.ts";
 import { leaseConflict, movedFault } from "../lease/lease-rules.ts";
 import { redactedRecord } from "../log/redacting.ts";
 import { ERASING, isHeldOff, writtenFacts } from "../people/erasure-mark.ts";
-import { signalRecord } from "../record/record.ts";
-import { graphsThread, isGraphs } from "../record/thread-facts.ts";
+import { assertAgents, isGraphs, signalRecord } from "../record/record.ts";
 import { droppingMark, type Plan, type Tail, Thread } from "../thread/thread.ts";
 import {
   isKnownSignal,
@@ -94,7 +93,7 @@ async function mayReceive(context: CheckpointContext, threadId: string, tail: Ta
     const what = `${context.log.name}: there is no thread ${JSON.stringify(threadId)} to send to: it was deleted, or nothing was saved in it yet`;
     throw new StateError("NOT_FOUND", what, { threadId, written: "no" });
   }
-  if (isGraphs(tail.thread)) throw graphsThread();
+  assertAgents(tail.thread);
   const moved = movedFault(tail.thread);
   if (moved !== undefined) throw leaseConflict(context, threadId, moved);
   if (await isHeldOff(context, tail.thread?.erasing)) throw leaseConflict(context, threadId, ERASING);

@@ -17,6 +17,7 @@ import { assertNewThreadMayStay, writtenFacts } from "../people/erasure-mark.ts"
 import { encodeMetadata } from "../record/metadata.ts";
 import { fits, handOverContent, mayFit, type PlannedBody, planBody, wordsToAppend } from "../record/plan-record.ts";
 import {
+  assertAgents,
   digestOf,
   type MailFacts,
   openHeader,
@@ -25,7 +26,6 @@ import {
   type ThreadFacts,
   withChecksum,
 } from "../record/record.ts";
-import { graphsThread, isGraphs } from "../record/thread-facts.ts";
 import { broughtAlong, type MailChange, mailAfter, waitingRecords, waitsBeside, withMail } from "../signals/mailbox.ts";
 import {
   type Attempt,
@@ -230,7 +230,7 @@ class Saving {
   /** What a save expects whose caller names the head, or says that any will do. `CONFLICT` if it is another one. */
   async #expectationOf(expectedHead: string | typeof uncheckedHead): Promise<Expectation | undefined> {
     const tail = await this.#thread.tail();
-    assertAgents(tail);
+    assertAgents(tail?.thread);
     const head = tail === undefined || tail.head === tail.seq ? tail : await this.#thread.newest();
     const headId = head?.checkpointId ?? null;
     if (expectedHead !== uncheckedHead && headId !== expectedHead) throw this.#movedOn(expectedHead, headId);
@@ -290,7 +290,7 @@ class Saving {
    * nothing moved on, and the save goes behind them.
    */
   async #reconsidered(tail: Tail | undefined): Promise<Expectation | undefined> {
-    assertAgents(tail);
+    assertAgents(tail?.thread);
     const isHead = tail !== undefined && tail.head === tail.seq;
     const actual = isHead ? (tail.checkpointId ?? null) : null;
     const expected = this.#expected;
@@ -378,7 +378,11 @@ class Saving {
     const isEdit = edits.drop !== undefined || edits.replace !== undefined;
     const { log, redactor, schema: wanted } = this.#context;
     const createdAt = this.#context.now();
-    const mail = mailAfter(behind, generation, this.#options.consumes ?? NONE, this.#signals, { seq, now: createdAt });
+    const { consumes = NONE } = this.#options;
+    const mail =
+      behind?.thread?.mail === undefined && consumes.length === 0
+        ? NO_MAIL
+        : mailAfter(behind, generation, consumes, this.#signals, { seq, now: createdAt });
     const fields: RecordFields = {
       kind: planned.kind,
       createdAt,
@@ -478,6 +482,7 @@ class Saving {
 }
 
 const NONE: readonly never[] = [];
+const NO_MAIL: MailChange = { facts: undefined, drop: NONE, along: NONE };
 
 /** The body of a record, before it has a place. */
 interface PlannedState {
@@ -493,10 +498,6 @@ function buildableOn(position: Position | undefined, expected: Expectation | und
   const { tail, headWriteId } = expected;
   const isHead = position.seq === tail.head && position.writeId === headWriteId;
   return isHead && position.tail.generation === tail.generation ? position : undefined;
-}
-
-function assertAgents(tail: Tail | undefined): void {
-  if (tail !== undefined && isGraphs(tail.thread)) throw graphsThread();
 }
 
 /** Whether the plan was made for a thread that grew beyond this tail, where an append would be refused. */

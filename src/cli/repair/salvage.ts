@@ -1,8 +1,7 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import type { LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { newMessagesOf } from "../../checkpoint/record/chain.ts";
-import { openHeader, openRecord } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { isGraphs, openHeader, openRecord } from "../../checkpoint/record/record.ts";
 import { reasonOf, StateError } from "../../errors.ts";
 import { encodeValue } from "../../state/values/codec.ts";
 

@@ -1,10 +1,7 @@
-import { graphWordsOf } from "../../checkpoint/graphs/graph-words.ts";
+import { wordsOfRecord } from "../../checkpoint/graphs/graph-words.ts";
 import { factsWith } from "../../checkpoint/lease/lease-rules.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/log/thread-log.ts";
-import { newMessagesOf } from "../../checkpoint/record/chain.ts";
-import { wordsToAppend } from "../../checkpoint/record/plan-record.ts";
 import { openRecord, type ThreadFacts, withChecksum } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
 import { withMail } from "../../checkpoint/signals/mailbox.ts";
 import { StateError } from "../../errors.ts";
 import { asChangeOf } from "../../saver/thread/graph-record.ts";
@@ -61,8 +58,7 @@ export function relocated(record: LogRecord, outline: readonly OutlinedRecord[],
 }
 
 function wordsFor(log: ThreadLog, record: LogRecord, thread: ThreadFacts | undefined): string | undefined {
-  if (!isGraphs(thread)) return wordsToAppend(log, newMessagesOf(record));
-  return log.capabilities.search === "with words" ? graphWordsOf(record) : undefined;
+  return log.capabilities.search === "with words" ? wordsOfRecord(record, thread) : undefined;
 }
 
 /** It is not leased there, and nothing was sent to it. */

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import type { LogChain, LogRecord } from "../../checkpoint/log/thread-log.ts";
-import { openHeader, type RecordHeader } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { isGraphs, openHeader, type RecordHeader } from "../../checkpoint/record/record.ts";
 import { StateError } from "../../errors.ts";
 import { asChangeOf, changeOf } from "../../saver/thread/graph-record.ts";
 

@@ -1,7 +1,6 @@
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import type { StatePlace } from "../../checkpoint/history/compared-places.ts";
-import { openHeader } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { isGraphs, openHeader } from "../../checkpoint/record/record.ts";
 import { StateError } from "../../errors.ts";
 import { diffLists, eachDifference, type ListDiff, type StateDiff } from "../../state/diff.ts";
 import { Epoch } from "../thread/epoch.ts";

@@ -2,7 +2,7 @@ import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { targetExists } from "../../checkpoint/history/branching.ts";
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import type { WrittenFork } from "../../checkpoint/people/erasure-mark.ts";
-import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { isGraphs } from "../../checkpoint/record/record.ts";
 import { type Appended, erasuresAt, type Tail, Thread, tailBehind } from "../../checkpoint/thread/thread.ts";
 import { newId } from "../../driver/ids.ts";
 import { invalid } from "../../driver/options.ts";

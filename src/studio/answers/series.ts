@@ -1,7 +1,6 @@
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { bodyOf } from "../../checkpoint/record/chain.ts";
-import { openHeader } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { isGraphs, openHeader } from "../../checkpoint/record/record.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { isPlainObject } from "../../state/values/doorway.ts";
 import type { SeriesAnswer, SeriesPoint } from "../api.ts";

@@ -1,5 +1,4 @@
-import { openHeader } from "../../checkpoint/record/record.ts";
-import { isGraphs } from "../../checkpoint/record/thread-facts.ts";
+import { isGraphs, openHeader } from "../../checkpoint/record/record.ts";
 import type {
   CheckpointRow,
   CheckpointsAnswer,

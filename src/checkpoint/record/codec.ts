@@ -1,7 +1,33 @@
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "./chain.ts";
 import { wordsOf } from "./plan-record.ts";
-import { openHeader, openRecord, withChecksum } from "./record.ts";
+import { isGraphs, openHeader, openRecord, type RecordHeader, type ThreadFacts, withChecksum } from "./record.ts";
+
+/**
+ * A record is one thing with two kinds of content: what changed in an agent's state, or what a graph put. All that
+ * differs between them is in two codecs, and a thread is of one kind from its first record on.
+ */
+export interface RecordCodec {
+  /** Refuses content that is none of this kind. The position whose content the record changes; `undefined`: any before it. */
+  verify(record: LogRecord, header: RecordHeader): number | undefined;
+  /** Who acts on such a thread instead of the features here. Loaded when the first one is met: few programs have graphs. */
+  readonly saver?: () => Promise<typeof import("../graphs/graph-operations.ts")>;
+}
+
+export const AgentCodec: RecordCodec = {
+  verify: (record, { buildsOn }) => {
+    newMessagesOf(record);
+    return buildsOn;
+  },
+};
+
+export const GraphCodec: RecordCodec = {
+  // Only the saver can read it; the checksum proves that it is what was written.
+  verify: () => undefined,
+  saver: () => import("../graphs/graph-operations.ts"),
+};
+
+export const codecOf = (thread: ThreadFacts | undefined): RecordCodec => (isGraphs(thread) ? GraphCodec : AgentCodec);
 
 /**
  * A step is a record that holds a part of the history but is not a checkpoint: it
