@@ -95,7 +95,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/file/undisturbed.ts": "spreads retries",
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
-  "src/backends/sqlite/store.ts": "the default of the option `now`",
+  "src/backends/sqlite/store-opening.ts": "the default of the option `now`",
   "src/backends/sqlite/connection.ts":
     "the busy timeout, how long one transaction may last, spreads retries, and lets the event loop turn in time",
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",

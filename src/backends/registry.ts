@@ -113,7 +113,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./sqlite/checkpointer.ts"),
     store: {
       names: { values: ["sqliteStore"], types: ["SqliteStoreOptions"] },
-      load: () => import("./sqlite/store.ts"),
+      load: () => import("./sqlite/store-opening.ts"),
     },
     tables: () => import("./sqlite/tables.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
