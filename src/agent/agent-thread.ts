@@ -5,8 +5,8 @@ import { described } from "../internal/known-options.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
 import { parentOf } from "../state/tool-calls.ts";
-import { type FollowOptions, followTurn, isUnderWay } from "./page/following.ts";
-import { toUIMessages, type UIMessage } from "./page/ui-messages.ts";
+import type { FollowOptions } from "./page/following.ts";
+import type { UIMessage } from "./page/ui-messages.ts";
 import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
 import type { UIMessageChunk } from "./page/ui-stream.ts";
 import type { Run } from "./run.ts";
@@ -110,7 +110,7 @@ export class AgentThread<Output = unknown, Runtime = unknown> {
 
   /** The thread as a page of the AI SDK begins with it. */
   async uiMessages(): Promise<readonly UIMessage[]> {
-    const state = await this.state();
+    const [state, { toUIMessages }] = [await this.state(), await import("./page/ui-messages.ts")];
     return state === undefined ? [] : toUIMessages(state);
   }
 
@@ -120,13 +120,16 @@ export class AgentThread<Output = unknown, Runtime = unknown> {
     const opened = this.#checkpointer();
     return streamOf(
       (async function* () {
-        yield* followTurn(await opened, id, options);
+        const checkpointer = await opened;
+        const { followTurn } = await import("./page/following.ts");
+        yield* followTurn(checkpointer, id, options);
       })(),
     );
   }
 
   /** For a page that reconnects: the turn in progress, or 204 if there is none. */
   async toResponse(options: FollowOptions & UIResponseOptions = {}): Promise<Response> {
+    const { isUnderWay } = await import("./page/following.ts");
     if (!isUnderWay(await this.state())) return nothingUnderWay();
     return sseResponse(this.toUIMessageStream(options), options);
   }

@@ -1,6 +1,6 @@
 import type { RunEvent, RunResult } from "./events.ts";
 import { sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
-import { type UIMessageChunk, type UIStreamOptions, uiChunks } from "./page/ui-stream.ts";
+import type { UIMessageChunk, UIStreamOptions } from "./page/ui-stream.ts";
 import type { NamedTool } from "./tool-call/tool.ts";
 
 /**
@@ -65,7 +65,14 @@ export class Run<Output = unknown, Tools extends NamedTool = NamedTool>
 
   /** The events in the AI SDK's UI message protocol. The run goes on when the reader stops. */
   toUIMessageStream(options: UIStreamOptions = {}): ReadableStream<UIMessageChunk> {
-    return streamOf(uiChunks(this, options));
+    // A failure is told on the page; it must not count as unhandled before anyone reads.
+    this.#result.catch(() => undefined);
+    return streamOf(this.#uiChunks(options));
+  }
+
+  async *#uiChunks(options: UIStreamOptions): AsyncGenerator<UIMessageChunk, void, undefined> {
+    const { uiChunks } = await import("./page/ui-stream.ts");
+    yield* uiChunks(this, options);
   }
 
   /** The same as an answer to an HTTP request, as `useChat` reads it. */

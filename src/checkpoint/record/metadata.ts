@@ -1,7 +1,4 @@
 import { StateError } from "../../errors.ts";
-import { GRAPH_METADATA } from "../../state/people/personal-fields.ts";
-import { redactMetadata } from "../../state/people/redacting.ts";
-import type { Redactor } from "../../state/secrets.ts";
 import { decodeText, encodeText, encodeValue } from "../../state/values/codec.ts";
 import { membersOf } from "../../state/values/tags.ts";
 
@@ -16,12 +13,6 @@ export function encodeMetadata(metadata: unknown): string {
   const members = membersOf(encodeValue(metadata, "metadata"));
   if (members !== undefined) return JSON.stringify(members);
   throw new StateError("INVALID_ARGUMENT", "metadata must be a plain object", { path: "metadata" });
-}
-
-/** The metadata of a graph's checkpoint, as a redactor leaves them. */
-export function redactedMetadata(metadata: unknown, redactor: Redactor | undefined): string {
-  const text = encodeMetadata(metadata);
-  return redactor === undefined ? text : redactMetadata(text, GRAPH_METADATA, redactor);
 }
 
 export function decodeMetadata(text: string, name: string): Readonly<Record<string, unknown>> {
