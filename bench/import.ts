@@ -4,17 +4,14 @@
  * so that the figure is that of the sources as they are.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { loadedByTheRoot } from "../scripts/package/bundle.ts";
+import { addedByImport } from "../scripts/package/import-time.ts";
 import { ROOT } from "../scripts/package/packed.ts";
 import { keepLimits, limit } from "./limits.ts";
-import { median } from "./statistics.ts";
 import { kilobytes, milliseconds, renderTable } from "./table.ts";
 import { type Verdict, verdict } from "./targets.ts";
 
-const PROGRAMS = { empty: "", imported: 'import "holdfast";\n' } as const;
 const TURNS = 40;
 const MOST_MS = 25;
 
@@ -33,8 +30,7 @@ export async function benchImport(): Promise<ImportResult> {
   execFileSync("npm", ["run", "--silent", "build"], { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
   const sources = [...(await loadedByTheRoot())];
   const sourceBytes = sources.reduce((sum, path) => sum + statSync(path).size, 0);
-  const [emptyMs, importedMs] = inTurns();
-  const addedMs = importedMs - emptyMs;
+  const { emptyMs, importedMs, wallMs: addedMs } = addedByImport(TURNS);
   const size = `${sources.length} modules, ${kilobytes(sourceBytes)} of source`;
   const rows = [
     ["an empty program", milliseconds(emptyMs)],
@@ -53,29 +49,4 @@ export async function benchImport(): Promise<ImportResult> {
     ),
   ];
   return { emptyMs, importedMs, addedMs, modules: sources.length, sourceBytes, verdicts };
-}
-
-/** The medians of both. They take turns: what comes and goes on the machine meets both. */
-function inTurns(): readonly [number, number] {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-bench-import-"));
-  try {
-    mkdirSync(join(folder, "node_modules"));
-    symlinkSync(ROOT, join(folder, "node_modules", "holdfast"));
-    for (const [name, text] of Object.entries(PROGRAMS)) writeFileSync(join(folder, `${name}.mjs`), text);
-    const run = (name: keyof typeof PROGRAMS): number => {
-      const begun = performance.now();
-      execFileSync(process.execPath, [`${name}.mjs`], { cwd: folder, env: {} });
-      return performance.now() - begun;
-    };
-    const times = { empty: [] as number[], imported: [] as number[] };
-    for (let turn = -2; turn < TURNS; turn++) {
-      const [empty, imported] = [run("empty"), run("imported")];
-      // The first two bring the files into the system's memory.
-      if (turn >= 0) times.empty.push(empty);
-      if (turn >= 0) times.imported.push(imported);
-    }
-    return [median(times.empty), median(times.imported)];
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
 }

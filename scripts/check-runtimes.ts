@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type PackedTarball, projectWith, ROOT, run, withTarball } from "./package/packed.ts";
-import { AGENT_ALONE, BUNDLED_PROGRAM, COMMONJS_PROGRAM, ESM_PROGRAM, typescriptProgram } from "./package/programs.ts";
+import { BUNDLED_PROGRAM, COMMONJS_PROGRAM, ESM_PROGRAM, typescriptProgram } from "./package/programs.ts";
 
 const NODES = ["20.19.0", "22", "24"];
 /** The oldest that works, those between, and the newest; each with declarations of Node that it can read. */
@@ -74,7 +74,7 @@ async function underTypescript(packed: PackedTarball): Promise<void> {
 }
 
 async function bundled(packed: PackedTarball): Promise<void> {
-  const files = { "app.mjs": BUNDLED_PROGRAM, "agent.mjs": AGENT_ALONE };
+  const files = { "app.mjs": BUNDLED_PROGRAM };
   const project = await projectWith(packed, "bundled", [packed.tarball, "better-sqlite3@12"], files);
   const esbuild = join(ROOT, "node_modules", ".bin", "esbuild");
   const always = ["--bundle", "--log-level=warning", "--platform=node", "--format=esm", "--minify", "--splitting"];
@@ -85,47 +85,6 @@ async function bundled(packed: PackedTarball): Promise<void> {
   run(esbuild, ["app.mjs", ...always, ...drivers, "--outdir=whole", "--out-extension:.js=.mjs"], project);
   run("node", [join("whole", "app.mjs"), "b.db", "threads"], project);
   say("esbuild, an application with a driver");
-  run(
-    esbuild,
-    ["agent.mjs", ...always, "--outdir=agent", "--out-extension:.js=.mjs", "--metafile=agent.json"],
-    project,
-  );
-  const { bytes, backends } = loadedAtOnce(JSON.parse(await readFile(join(project, "agent.json"), "utf8")) as Metafile);
-  if (backends.length > 0) throw new Error(`importing Agent alone brings the backends ${backends.join(", ")}`);
-  console.log(
-    `esbuild, Agent alone: ${Math.round(bytes / 1000)} kB minified are loaded at the start, with no backend's driver`,
-  );
-}
-
-interface Metafile {
-  readonly outputs: Readonly<Record<string, MetafileOutput>>;
-}
-
-interface MetafileOutput {
-  readonly bytes: number;
-  readonly entryPoint?: string;
-  readonly imports: readonly { readonly path: string; readonly kind: string }[];
-  readonly inputs: Readonly<Record<string, unknown>>;
-}
-
-interface StartOfABundle {
-  readonly bytes: number;
-  /** Those whose driver is in it. */
-  readonly backends: readonly string[];
-}
-
-/** The entry and every chunk that it imports by a statement, however deep; chunks behind `import()` wait. */
-function loadedAtOnce({ outputs }: Metafile): StartOfABundle {
-  const reached = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === "agent.mjs"));
-  for (const path of reached) {
-    for (const { path: next, kind } of outputs[path]?.imports ?? []) if (kind === "import-statement") reached.add(next);
-  }
-  const chunks = [...reached].map((path) => outputs[path]).filter((chunk) => chunk !== undefined);
-  const inputs = chunks.flatMap((chunk) => Object.keys(chunk.inputs));
-  return {
-    bytes: chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
-    backends: inputs.flatMap((path) => /\/dist\/backends\/(\w+)\/log\.js$/.exec(path)?.[1] ?? []),
-  };
 }
 
 /** Named on the command line, or all of them. */

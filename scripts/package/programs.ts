@@ -56,8 +56,3 @@ const byUrl = await openCheckpointer("file:" + process.argv[3]);
 await byUrl.listThreads();
 console.log(typeof Agent === "function" ? "ok" : "no");
 `;
-
-export const AGENT_ALONE = `
-import { Agent } from "holdfast";
-console.log(typeof Agent);
-`;
