@@ -165,9 +165,9 @@ function faultOnShelf(from: Place, to: Place, target: string): string | undefine
   if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
   if (SHELF_COMMONS[from.room] === to.place) return undefined;
   if (from.place !== "") return `reaches into another of the ${from.room}`;
-  return /\/(?:index|checkpointer|saver|store|tables)\.ts$/.test(target)
+  return /\/(?:index|checkpointer|saver|store|store-opening|tables)\.ts$/.test(target)
     ? undefined
-    : "reaches behind the doors index.ts, checkpointer.ts, saver.ts, store.ts and tables.ts";
+    : "reaches behind the doors index.ts, checkpointer.ts, saver.ts, store.ts, store-opening.ts and tables.ts";
 }
 
 interface Place {
