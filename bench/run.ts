@@ -52,6 +52,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   prompts: async () => (await import("./prompt-cache.ts")).benchPromptCache(),
   retrieval: async () => (await import("./retrieval.ts")).benchRetrieval(),
   s3: async ({ seed }) => (await import("./object-store.ts")).benchObjectStore(seed),
+  dynamodb: async () => (await import("./dynamodb.ts")).benchDynamodb(),
   stores: async ({ seed }) =>
     (await import("./stores.ts")).benchStores({
       seed,

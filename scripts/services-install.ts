@@ -7,10 +7,11 @@ import { execFileSync } from "node:child_process";
 import { canHaveH2, fetchJar } from "../test/oracle-stand-in/h2.ts";
 import { isRoot, onPath } from "../test/services/binaries.ts";
 import { unpackedRedis } from "../test/services/debian-redis.ts";
+import { dynamodbJars } from "../test/services/dynamodb.ts";
 import { buildFerretdb } from "../test/services/ferretdb.ts";
 import { findMariadb } from "../test/services/mariadb.ts";
 import { findOldestRedis } from "../test/services/oldest-redis.ts";
-import { opensearchJars } from "../test/services/opensearch-jars.ts";
+import { opensearchJars } from "../test/services/opensearch.ts";
 import { findPgbouncer } from "../test/services/pgbouncer.ts";
 import { postgresWithPgvector } from "../test/services/pgvector.ts";
 import { redisWithModules } from "../test/services/redis-with-modules.ts";
@@ -31,6 +32,7 @@ const INSTALLABLE: Readonly<Record<string, Installable>> = {
   pgvector: { needs: { gcc: "gcc libc6-dev" }, get: postgresWithPgvector },
   mysql: { needs: {}, get: findMariadb },
   opensearch: { needs: JAVA, get: opensearchJars },
+  dynamodb: { needs: JAVA, get: dynamodbJars },
   s3: { needs: { go: "golang-go" }, get: buildS3 },
   ferretdb: { needs: { go: "golang-go" }, get: buildFerretdb },
   pgbouncer: { needs: {}, get: findPgbouncer },

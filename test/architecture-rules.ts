@@ -87,6 +87,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/backends/sqlite/words-index.ts": "how long a batch holds the lock",
   "src/internal/time.ts": "how long the event loop has been kept from turning",
+  "src/backends/dynamodb/log.ts": "the default of the option `now`",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/memory/store-driver.ts": "the default of the option `now`",
   "src/session/erasing-from.ts": "how long a look takes, and for how long writers are chased",

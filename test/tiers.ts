@@ -12,7 +12,7 @@ const POSTGRES_BUT_ITS_SUITE: readonly string[] = readdirSync(new URL("../src/ba
 
 /** Only with real servers, or with a stand-in that a server answers for. */
 const SERVERS_ONLY: readonly string[] = [
-  "src/backends/{mysql,opensearch,oracle,redis,s3}/*.test.ts",
+  "src/backends/{dynamodb,mysql,opensearch,oracle,redis,s3}/*.test.ts",
   ...POSTGRES_BUT_ITS_SUITE,
   "test/going-back/promoted-replicas.test.ts",
   "test/http/{cross-tenant,item-tenants-apart}.test.ts",

@@ -251,6 +251,16 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     peers: { "@aws-sdk/client-s3": ">=3.700 <4" },
     durability: "configured",
   },
+  dynamodb: {
+    title: "DynamoDB",
+    names: { values: ["DynamodbCheckpointer", "dynamodbCheckpointer"], types: ["DynamodbOptions"] },
+    hints: { options: { tableName: "dynamodbCheckpointer({ tableName, … })" } },
+    schemes: ["dynamodb"],
+    example: "dynamodb://my-table/prod",
+    load: () => import("./dynamodb/checkpointer.ts"),
+    peers: { "@aws-sdk/client-dynamodb": ">=3.700 <4" },
+    durability: "configured",
+  },
   http: {
     title: "HTTP",
     names: { values: ["HTTPCheckpointer"], types: ["HTTPCheckpointerOptions"] },

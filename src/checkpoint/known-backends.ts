@@ -51,5 +51,6 @@ export const OPTIONS: readonly (readonly [option: string, call: string])[] = [
   ["client", "opensearchCheckpointer({ client })"],
   ["bucketName", "ociBucketCheckpointer({ bucketName, … })"],
   ["bucketName", "s3BucketCheckpointer({ bucketName, … })"],
+  ["tableName", "dynamodbCheckpointer({ tableName, … })"],
   ["baseUrl", "new HTTPCheckpointer({ baseUrl })"],
 ];

@@ -13,7 +13,8 @@
  * know whether that is safe. Every call ends, within a limit that the bucket sets.
  */
 
-import type { ErrorCode } from "../errors.ts";
+import { type ErrorCode, StateError } from "../errors.ts";
+import { lateAfter, untilAborted } from "../internal/time.ts";
 import { NOT_SCRUBBED, type ScrubReport } from "./driver.ts";
 import type { Durability } from "./durability.ts";
 
@@ -113,4 +114,22 @@ export interface BucketSource {
   open(): Promise<ObjectBucket>;
   /** The code for an error of the client, or `undefined` for one that is not the client's. */
   classify(error: unknown): ErrorCode | undefined;
+}
+
+/** Runs one request and gives up at the deadline, which includes reading the answer. */
+export async function answerWithin<T>(ms: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const deadline = new AbortController();
+  const late = new StateError("TIMEOUT", `no answer within ${ms} ms`);
+  const stop = lateAfter(ms, () => deadline.abort(late));
+  try {
+    return await untilAborted(request(deadline.signal), deadline.signal);
+  } finally {
+    stop();
+  }
+}
+
+/** The version of an object in a store that speaks HTTP. */
+export function etagOf(etag: string | undefined): string {
+  if (etag !== undefined && etag !== "") return etag;
+  throw new StateError("UNAVAILABLE", "the storage answered without an ETag: something on the way takes headers out");
 }

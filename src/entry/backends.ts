@@ -1,5 +1,6 @@
 // Written by `npm run sync` from src/backends/registry.ts. Do not edit.
 
+export { DynamodbCheckpointer, type DynamodbOptions, dynamodbCheckpointer } from "../backends/dynamodb/checkpointer.ts";
 export { FileCheckpointer, type FileCheckpointerOptions } from "../backends/file/checkpointer.ts";
 export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "../backends/http/checkpointer.ts";
 export { HTTPStore, type HTTPStoreOptions } from "../backends/http/store.ts";

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { killedEverywhere, stores } from "../cli/copy-ends.ts";
+import { dynamodbUrl } from "../dynamodb/test-table.ts";
 import { served, sqliteFolder } from "../http/served.ts";
 import { LOCAL_BACKENDS, type LocalBackend } from "../local-backends.ts";
 import { OciStandIn } from "../oci-stand-in/stand-in.ts";
@@ -77,6 +78,14 @@ for (const name of ["postgres", "redis", "opensearch"] as const) {
 await describeWithService("s3", (server) => {
   proveKilled("s3", () => {
     const { url, environment } = s3Url(server);
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    return url;
+  });
+});
+
+await describeWithService("dynamodb", (server) => {
+  proveKilled("dynamodb", () => {
+    const { url, environment } = dynamodbUrl(server);
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
     return url;
   });

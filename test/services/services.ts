@@ -1,13 +1,13 @@
+import { canHaveDynamodb, HOW_TO_GET_DYNAMODB, startDynamodb } from "./dynamodb.ts";
 import { findMariadb, HOW_TO_GET_MARIADB, startMariadb } from "./mariadb.ts";
-import { HOW_TO_GET_OPENSEARCH, startOpensearch } from "./opensearch.ts";
-import { canHaveOpensearch } from "./opensearch-jars.ts";
+import { canHaveOpensearch, HOW_TO_GET_OPENSEARCH, startOpensearch } from "./opensearch.ts";
 import { canHavePgvector, HOW_TO_GET_PGVECTOR } from "./pgvector.ts";
 import { findPostgres, HOW_TO_GET_POSTGRES, startPostgres } from "./postgres.ts";
 import { findRedis, HOW_TO_GET_REDIS, startRedis } from "./redis.ts";
 import { canHaveS3, HOW_TO_GET_S3, startS3 } from "./s3.ts";
 import type { TestServer } from "./server-process.ts";
 
-export type ServiceName = "postgres" | "pgvector" | "mysql" | "redis" | "opensearch" | "s3";
+export type ServiceName = "postgres" | "pgvector" | "mysql" | "redis" | "opensearch" | "s3" | "dynamodb";
 
 /** A kind of server that suites ask for by name. */
 export interface Service {
@@ -57,6 +57,12 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
     howToGet: HOW_TO_GET_S3,
     isHere: canHaveS3,
     start: startS3,
+  },
+  dynamodb: {
+    variable: "HOLDFAST_TEST_DYNAMODB_URL",
+    howToGet: HOW_TO_GET_DYNAMODB,
+    isHere: canHaveDynamodb,
+    start: startDynamodb,
   },
 };
 

@@ -4,6 +4,7 @@ import type { ScrubReport } from "../../driver/driver.ts";
 import {
   BaseObjectBucket,
   type BucketListOptions,
+  etagOf,
   type FoundObject,
   type ObjectBucket,
 } from "../../driver/object-bucket.ts";
@@ -197,9 +198,4 @@ export class OciBucket extends BaseObjectBucket implements ObjectBucket {
 async function bytesOf(value: unknown): Promise<Buffer> {
   if (value === undefined || value === null) return Buffer.alloc(0);
   return Buffer.from(await new Response(value as ReadableStream).arrayBuffer());
-}
-
-function etagOf(etag: string | undefined): string {
-  if (etag !== undefined && etag !== "") return etag;
-  throw new StateError("UNAVAILABLE", "the storage answered without an ETag: something on the way takes headers out");
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_PREFIX } from "../../checkpoint/bucket-log/bucket-checkpointer.ts";
 import { checkedPrefix, Layout } from "../../checkpoint/bucket-log/layout.ts";
 import { StateError } from "../../errors.ts";
 
@@ -42,5 +43,3 @@ export function ociLifecyclePolicy(options: {
     ],
   };
 }
-
-export const DEFAULT_PREFIX = "holdfast/";

@@ -2,7 +2,6 @@ import { BucketLog } from "../../checkpoint/bucket-log/log.ts";
 import { type BucketPlace, OciBucket } from "./bucket.ts";
 import { classify } from "./classify.ts";
 import { createClient, type ObjectStorageClientShape, type OciConnection } from "./connect.ts";
-import { DURABILITY } from "./durability.ts";
 import { OciTransport } from "./transport.ts";
 
 export interface OciLogOptions extends BucketPlace {
@@ -12,6 +11,12 @@ export interface OciLogOptions extends BucketPlace {
   readonly client: ObjectStorageClientShape | undefined;
   readonly requestTimeoutMs: number;
 }
+
+/**
+ * Object Storage answers a PUT when the object is on several servers: in several
+ * availability domains where a region has them, else in several fault domains.
+ */
+const DURABILITY = "replicated";
 
 /** The object-store log, on a bucket of OCI Object Storage. */
 export class OciLog extends BucketLog {

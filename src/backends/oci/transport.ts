@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { answerWithin } from "../../driver/object-bucket.ts";
 import { StateError } from "../../errors.ts";
-import { lateAfter, untilAborted } from "../../internal/time.ts";
 import { asFailure, OciFailure } from "./classify.ts";
 
 /** The interface of the SDK for sending requests: its `HttpClient`. */
@@ -64,17 +64,13 @@ export class OciTransport implements HttpClientShape {
    * code, which knows whether they are safe.
    */
   async request<T>(call: (retryConfiguration: object) => Promise<T>): Promise<T> {
-    const deadline = new AbortController();
-    const message = `no answer within ${this.#timeoutMs} ms`;
-    const stop = lateAfter(this.#timeoutMs, () => deadline.abort(new StateError("TIMEOUT", message)));
-    const underWay: RequestUnderWay = { signal: deadline.signal, failure: undefined };
     try {
-      const work = this.#underWay.run(underWay, () => call(withoutRetries(underWay)));
-      return await untilAborted(work, deadline.signal);
+      return await answerWithin(this.#timeoutMs, (signal) => {
+        const underWay: RequestUnderWay = { signal, failure: undefined };
+        return this.#underWay.run(underWay, () => call(withoutRetries(underWay)));
+      });
     } catch (error) {
       throw asFailure(error);
-    } finally {
-      stop();
     }
   }
 }

@@ -1,17 +1,18 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type Access, noStoreHere } from "../../driver/access.ts";
+import { type AwsClientShape, mayHaveBeenMade } from "../../driver/aws.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import {
+  answerWithin,
   BaseObjectBucket,
   type BucketListOptions,
+  etagOf,
   type FoundObject,
   type ObjectBucket,
 } from "../../driver/object-bucket.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
-import { StateError } from "../../errors.ts";
-import { lateAfter, untilAborted } from "../../internal/time.ts";
-import { isAmbiguous, isBucketAbsent, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
-import type { S3ClientShape, S3Module } from "./connect.ts";
+import { isBucketAbsent, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
+import type { S3Module } from "./connect.ts";
 import { deleteOlderVersions } from "./older-versions.ts";
 
 export interface S3Place {
@@ -28,12 +29,12 @@ export interface S3Place {
 /** One bucket of S3 or of a service that speaks its protocol. */
 export class S3Bucket extends BaseObjectBucket implements ObjectBucket {
   readonly #sdk: S3Module;
-  readonly #client: S3ClientShape;
+  readonly #client: AwsClientShape;
   readonly #place: S3Place;
   /** Tested once, on an object made for it: a conditional delete that must be refused. */
   readonly #honoursDeletion: OpenOnce<boolean> = new OpenOnce(() => this.#probeDeletion());
 
-  constructor(sdk: S3Module, client: S3ClientShape, place: S3Place) {
+  constructor(sdk: S3Module, client: AwsClientShape, place: S3Place) {
     super();
     this.#sdk = sdk;
     this.#client = client;
@@ -107,7 +108,7 @@ export class S3Bucket extends BaseObjectBucket implements ObjectBucket {
   }
 
   override mayHaveWritten(error: unknown): boolean {
-    return isAmbiguous(error);
+    return mayHaveBeenMade(error);
   }
 
   override async close(): Promise<void> {
@@ -139,20 +140,16 @@ export class S3Bucket extends BaseObjectBucket implements ObjectBucket {
     return { Bucket: this.#place.bucketName, Key: name };
   }
 
-  /** Gives up at the deadline, which includes reading the answer. */
+  /** With its deadline, which includes reading the answer. */
   async #request<T>(call: (send: (command: object) => Promise<unknown>) => Promise<T>): Promise<T> {
-    const deadline = new AbortController();
     const { requestTimeoutMs, access, bucketName } = this.#place;
-    const late = new StateError("TIMEOUT", `no answer within ${requestTimeoutMs} ms`);
-    const stop = lateAfter(requestTimeoutMs, () => deadline.abort(late));
     try {
-      const send = (command: object): Promise<unknown> => this.#client.send(command, { abortSignal: deadline.signal });
-      return await untilAborted(call(send), deadline.signal);
+      return await answerWithin(requestTimeoutMs, (abortSignal) =>
+        call((command) => this.#client.send(command, { abortSignal })),
+      );
     } catch (error) {
       if (access === "write" || !isBucketAbsent(error)) throw error;
       throw noStoreHere(`there is no bucket ${JSON.stringify(bucketName)}`, error);
-    } finally {
-      stop();
     }
   }
 }
@@ -170,9 +167,4 @@ interface ListAnswer {
 
 function ignoreAbsent(error: unknown): void {
   if (!isObjectAbsent(error)) throw error;
-}
-
-function etagOf(etag: string | undefined): string {
-  if (etag !== undefined && etag !== "") return etag;
-  throw new StateError("UNAVAILABLE", "the storage answered without an ETag: something on the way takes headers out");
 }

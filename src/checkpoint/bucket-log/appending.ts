@@ -2,11 +2,17 @@ import { inParallel } from "../../internal/concurrency.ts";
 import { isExpected } from "../log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../log/thread-log.ts";
 import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
-import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
-import { type PlannedAppend, planAppend, planFirst } from "./plan-append.ts";
+import { planAppend, planFirst } from "./plan-append.ts";
 import { documentOf, isFinished, placedTail, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
+import {
+  type FoundDocument,
+  type Life,
+  NOTHING,
+  OVERTAKEN,
+  type ThreadStore,
+  untilNotOvertaken,
+} from "./thread-store.ts";
 
 /**
  * First finish what an earlier change left undone, then write what this one pushes
@@ -41,11 +47,19 @@ async function appendTo(
   const { document } = found;
   const thread = document?.thread;
   if (!isExpected(placedTail(thread), request.expected)) return refusal(store, threadId, thread, request);
-  const { parts, next } = await plan(store, threadId, thread, request);
+  const { parts, next } =
+    thread === undefined
+      ? await planFirst(store, threadId, request)
+      : await planAppend(store, { threadId, life: thread.life }, thread, request);
   if (document !== undefined && !isFinished(document)) await finish(store, document);
   const life = { threadId, life: next.life };
+  const announced = thread === undefined && parts.length > 0 ? await announce(store, found, life) : found;
+  if (announced === undefined) return OVERTAKEN;
   await inParallel(parts, (part) => store.writePart(life, part));
-  const committed = await store.commit(found, documentOf(threadId, { thread: next, over: document?.copying ?? [] }));
+  const committed = await store.commit(
+    announced,
+    documentOf(threadId, { thread: next, over: document?.copying ?? [] }),
+  );
   if (committed === undefined) {
     // In any case nothing was appended, and what is left lies where a deletion of the thread finds it.
     await discardOutdated(store, life, parts).catch(() => undefined);
@@ -55,15 +69,15 @@ async function appendTo(
   return { appended: true };
 }
 
-const plan = async (
+/** A life whose objects are written before it is the thread: the document leads to them if that never comes to be. */
+export function announce(
   store: ThreadStore,
-  threadId: string,
-  thread: StoredThread | undefined,
-  request: AppendRequest,
-): Promise<PlannedAppend> =>
-  thread === undefined
-    ? { parts: [], next: planFirst(request) }
-    : planAppend(store, { threadId, life: thread.life }, thread, request);
+  found: FoundDocument,
+  { threadId, life }: Life,
+): Promise<FoundDocument | undefined> {
+  const { copying = [], over = [] } = found.document ?? {};
+  return store.commit(found, documentOf(threadId, { thread: undefined, copying: [...copying, life], over }));
+}
 
 /** The commit is made, even if the cleaning up fails; then the next one does it. */
 export async function finishCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {

@@ -27,8 +27,13 @@ class Dying extends MemoryBucket {
   readonly #when: "before" | "after";
   #asked = 0;
 
-  constructor(objects: Map<string, FoundObject>, n: number, when: "before" | "after") {
-    super();
+  constructor(
+    objects: Map<string, FoundObject>,
+    n: number,
+    when: "before" | "after",
+    maxObjectBytes = Number.POSITIVE_INFINITY,
+  ) {
+    super({ maxObjectBytes });
     this.objects = objects;
     this.#n = n;
     this.#when = when;
@@ -62,12 +67,12 @@ class Dying extends MemoryBucket {
   }
 }
 
-const on = (objects: Map<string, FoundObject>): ThreadLog =>
-  logOn(new Dying(objects, Number.POSITIVE_INFINITY, "before"));
+const on = (objects: Map<string, FoundObject>, maxObjectBytes?: number): ThreadLog =>
+  logOn(new Dying(objects, Number.POSITIVE_INFINITY, "before", maxObjectBytes));
 
-async function grown(length: number): Promise<Map<string, FoundObject>> {
+async function grown(length: number, maxObjectBytes?: number): Promise<Map<string, FoundObject>> {
   const objects = new Map<string, FoundObject>();
-  const log = on(objects);
+  const log = on(objects, maxObjectBytes);
   for (let seq = 1; seq <= length; seq++) {
     await log.append("t", { expected: placeAt(seq - 1), record: recordAt(seq) });
   }
@@ -81,40 +86,47 @@ describe.each([
   { length: 0, edits: {} },
   { length: 4, edits: {} },
   { length: 16, edits: EDITS },
-])("several records behind $length", ({ length, edits }) => {
-  test("cut off at any request they are all there or not at all, and nothing is left behind", async () => {
-    const prepared = await grown(length);
-    const before = await sight(on(new Map(prepared)));
-    const done = new Map(prepared);
-    const request = batchAt(length + 1, edits);
-    expect(await on(done).append("t", request)).toEqual({ appended: true });
-    const after = await sight(on(done));
-    let kept = 0;
-    for (let n = 1, died = true; died; n++) {
-      for (const when of ["before", "after"] as const) {
-        const objects = new Map(prepared);
-        const bucket = new Dying(objects, n, when);
-        const outcome = await logOn(bucket)
-          .append("t", request)
-          .catch(() => undefined);
-        died = bucket.died;
-        const seen = await sight(on(objects));
-        if (outcome !== undefined) expect(seen).toEqual(after);
-        else expect([before, after]).toContainEqual(seen);
-        if (JSON.stringify(seen) === JSON.stringify(after)) kept++;
+  { length: 0, edits: {}, maxObjectBytes: 9000 },
+  { length: 4, edits: EDITS, maxObjectBytes: 3000 },
+])(
+  "several records behind $length, in objects of at most $maxObjectBytes bytes",
+  ({ length, edits, maxObjectBytes }) => {
+    test("cut off at any request they are all there or not at all, and nothing is left behind", async () => {
+      const prepared = await grown(length, maxObjectBytes);
+      const before = await sight(on(new Map(prepared), maxObjectBytes));
+      const done = new Map(prepared);
+      const request = batchAt(length + 1, edits);
+      expect(await on(done, maxObjectBytes).append("t", request)).toEqual({ appended: true });
+      const after = await sight(on(done, maxObjectBytes));
+      for (const { bytes } of done.values())
+        expect(bytes.byteLength).toBeLessThanOrEqual(maxObjectBytes ?? Number.POSITIVE_INFINITY);
+      let kept = 0;
+      for (let n = 1, died = true; died; n++) {
+        for (const when of ["before", "after"] as const) {
+          const objects = new Map(prepared);
+          const bucket = new Dying(objects, n, when, maxObjectBytes);
+          const outcome = await logOn(bucket)
+            .append("t", request)
+            .catch(() => undefined);
+          died = bucket.died;
+          const seen = await sight(on(objects, maxObjectBytes));
+          if (outcome !== undefined) expect(seen).toEqual(after);
+          else expect([before, after]).toContainEqual(seen);
+          if (JSON.stringify(seen) === JSON.stringify(after)) kept++;
 
-        // Made again it is made once, and the thread can be removed to the last object.
-        const again = on(objects);
-        const repeated = await again.append("t", request);
-        if (!repeated.appended) expect(repeated.occupant?.writeId).toBe("new-0");
-        expect(await sight(again)).toEqual(after);
-        expect(await again.remove("t")).toBe("removed");
-        expect([...objects.keys()]).toEqual([]);
+          // Made again it is made once, and the thread can be removed to the last object.
+          const again = on(objects, maxObjectBytes);
+          const repeated = await again.append("t", request);
+          if (!repeated.appended) expect(repeated.occupant?.writeId).toBe("new-0");
+          expect(await sight(again)).toEqual(after);
+          expect(await again.remove("t")).toBe("removed");
+          expect([...objects.keys()]).toEqual([]);
+        }
       }
-    }
-    expect(kept).toBeGreaterThan(0);
-  });
-});
+      expect(kept).toBeGreaterThan(0);
+    });
+  },
+);
 
 /** A process that falls asleep before its n-th request while something else happens. */
 class Sleeping extends Dying {

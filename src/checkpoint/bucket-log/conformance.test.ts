@@ -3,23 +3,29 @@ import { logOn, MemoryBucket } from "../../../test/memory-bucket.ts";
 import { testBucket } from "../../testing/test-bucket.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 
-for (const honoursDeletion of [true, false]) {
+const BUCKETS = {
+  "": {},
+  " without conditional deletes": { honoursDeletion: false },
+  " of small objects": { maxObjectBytes: 24_000 },
+};
+
+for (const [what, options] of Object.entries(BUCKETS)) {
   testBucket({
-    name: honoursDeletion ? "memory bucket" : "memory bucket without conditional deletes",
+    name: `memory bucket${what}`,
     test,
     afterAll,
     create: async () => {
-      const subject = new MemoryBucket({ honoursDeletion, maxObjectBytes: 100_000 });
+      const subject = new MemoryBucket(options);
       return { subject, reopen: async () => subject };
     },
   });
 
   testThreadLog({
-    name: honoursDeletion ? "bucket log" : "bucket log without conditional deletes",
+    name: `bucket log${what}`,
     test,
     afterAll,
     create: async () => {
-      const bucket = new MemoryBucket({ honoursDeletion });
+      const bucket = new MemoryBucket(options);
       const copied = async () => {
         const copy = new Map(bucket.objects);
         return async () => {

@@ -1,12 +1,18 @@
 import { inParallel } from "../../internal/concurrency.ts";
-import { finishCommitted } from "./appending.ts";
+import { announce, finishCommitted } from "./appending.ts";
 import { sweepLife } from "./finishing.ts";
 import { newRandomName } from "./layout.ts";
-import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import type { StoredRecord } from "./stored-object.ts";
 import { documentOf, isFinished, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import { bodyPart, type FoundDocument, type Life, NOTHING, pagePart, type ThreadStore } from "./thread-store.ts";
+import {
+  type FoundDocument,
+  type Life,
+  NOTHING,
+  OVERTAKEN,
+  type ThreadStore,
+  untilNotOvertaken,
+} from "./thread-store.ts";
 
 type CopyOutcome = "copied" | "no source" | "target exists";
 
@@ -31,7 +37,7 @@ export function copyThread(
       if (isWithinDocument(thread)) {
         return becomeThread(store, NOTHING, life, { ...thread, life: life.life, generation });
       }
-      const announced = await announce(store, life, generation);
+      const announced = await announceCopy(store, life, generation);
       if (typeof announced === "string") return announced;
       try {
         const copy = { ...(await copyParts(store, source, thread, life)), generation };
@@ -55,7 +61,7 @@ const isWithinDocument = (thread: StoredThread): boolean =>
   thread.pages.length === 0 &&
   thread.recent.every(({ body }) => body.inline !== undefined);
 
-function announce(
+function announceCopy(
   store: ThreadStore,
   { threadId, life }: Life,
   generation: string,
@@ -65,9 +71,7 @@ function announce(
     async (found) => {
       const { document } = found;
       if (document?.thread !== undefined) return outcomeAt(document.thread, generation);
-      const copying = [...(document?.copying ?? []), life];
-      const next = documentOf(threadId, { thread: undefined, copying, over: document?.over ?? [] });
-      return (await store.commit(found, next)) ?? OVERTAKEN;
+      return (await announce(store, found, { threadId, life })) ?? OVERTAKEN;
     },
   );
 }
@@ -85,15 +89,16 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
   const copied = async (record: StoredRecord): Promise<StoredRecord> => {
     const { entry, body } = record;
     if (body.inline !== undefined) return record;
-    await store.writePart(life, bodyPart(life, entry.seq, "", await reader.bodyOf(record)));
-    return { entry, body: { ...body, suffix: "" } };
+    const part = store.bodyPart(life, entry.seq, "", await reader.bodyOf(record));
+    await store.writePart(life, part);
+    return { entry, body: { ...part.place, inline: undefined } };
   };
   const pages = await inParallel(thread.pages, async (page) => {
     const [first, ...rest] = await reader.onPage(page);
     if (first === undefined) return page;
     const records: [StoredRecord, ...StoredRecord[]] = [await copied(first)];
     for (const record of rest) records.push(await copied(record));
-    const part = pagePart(life, "", records);
+    const part = store.pagePart(life, "", records);
     await store.writePart(life, part);
     return part.page;
   });

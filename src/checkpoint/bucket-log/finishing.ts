@@ -1,5 +1,5 @@
 import { inParallel } from "../../internal/concurrency.ts";
-import { firstRecordOf, isThreadName, numberName, pageName, threadName } from "./layout.ts";
+import { firstRecordOf, isThreadName, numberName, pageName, partOfPiece, piecesOf, threadName } from "./layout.ts";
 import { finishedThread, isUnswept, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import type { Life, Part, ThreadStore } from "./thread-store.ts";
@@ -93,12 +93,14 @@ export async function discardOutdated(store: ThreadStore, life: Life, written: r
   if (written.length === 0) return;
   const { document } = await store.load(life.threadId);
   const thread = document?.thread?.life === life.life ? document.thread : undefined;
-  for (const { name } of written) {
-    if (thread === undefined || !(await counts(store, life, thread, name))) await store.deleteParts(life, [name]);
+  for (const { name, pieces } of written) {
+    if (thread !== undefined && (await counts(store, life, thread, name))) continue;
+    await store.deleteParts(life, piecesOf(name, pieces.length));
   }
 }
 
-async function counts(store: ThreadStore, { threadId }: Life, thread: StoredThread, part: string): Promise<boolean> {
+async function counts(store: ThreadStore, { threadId }: Life, thread: StoredThread, name: string): Promise<boolean> {
+  const part = partOfPiece(name);
   if (part.endsWith(".page")) return thread.pages.some((page) => pageName(page) === part);
   const suffix = /-(\w+)\./.exec(part)?.[1] ?? "";
   const body = (await new ThreadReader(store, threadId, thread).storedAt(firstRecordOf(part)))?.body;

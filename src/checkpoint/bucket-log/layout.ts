@@ -38,6 +38,11 @@ import { nodeCrypto } from "../../internal/node-builtins.ts";
  * 5. Nothing lies in a life that no document has spoken of. So a life that is
  *    seen first, and that the document read *afterwards* does not speak of, is
  *    over for ever and may be deleted.
+ *
+ * What is larger than the bucket's `maxObjectBytes` lies in several objects:
+ * `….body`, `….body.1`, `….body.2`. Documents never are: records that do not fit
+ * into one are on pages from the start. A first save that is larger than a document
+ * announces its life before it writes anything else, as a copy does.
  */
 
 /** Written into every object. Older versions load for ever; a newer one is refused. */
@@ -46,8 +51,21 @@ export const OBJECT_FORMAT = 1;
 /** How many records a document holds before they move to a page: each save rewrites them. */
 export const RECORDS_IN_DOCUMENT = 16;
 
-/** A larger body gets its own object: documents are written at every save, and pages are read for a listing. */
-export const INLINE_BODY_BYTES: number = 16 * 1024;
+/** Sizes of what is written, by what the bucket takes in one object. A small limit goes with a price by the kilobyte, not by the request. */
+export interface Sizes {
+  /** A larger body gets its own object: documents are written at every save, and pages are read for a listing. */
+  readonly inlineBody: number;
+  /** Records of this size together move to a page, though they be few. */
+  readonly documentRecords: number;
+  /** A page of this size is left alone: editing one of its records rewrites all of it. */
+  readonly fullPage: number;
+}
+
+export const sizesFor = (maxObjectBytes: number): Sizes => ({
+  inlineBody: Math.min(16 * 1024, maxObjectBytes / 96),
+  documentRecords: maxObjectBytes / 48,
+  fullPage: Math.min(2 * 1024 * 1024, maxObjectBytes * 0.6),
+});
 
 /** A name may have 1024 bytes; what comes after the prefix needs up to 320. */
 const MAX_PREFIX_BYTES = 400;
@@ -120,6 +138,15 @@ const withSuffix = (stem: string, suffix: string): string => (suffix === "" ? st
 export const pageName = ({ first, suffix }: { readonly first: number; readonly suffix: string }): string =>
   `${withSuffix(numberName(first), suffix)}.page`;
 export const bodyName = (seq: number, suffix: string): string => `${withSuffix(numberName(seq), suffix)}.body`;
+
+/** What is larger than an object may be lies in several: the name itself, and the same with a number behind it. */
+export const piecesOf = (name: string, pieces = 1): string[] => [
+  name,
+  ...Array.from({ length: pieces - 1 }, (_, index) => `${name}.${index + 1}`),
+];
+
+/** The part that a piece belongs to. */
+export const partOfPiece = (name: string): string => name.replace(/\.\d+$/, "");
 
 /** The first record of a part of a life. */
 export const firstRecordOf = (part: string): number => Number.parseInt(part, 10);

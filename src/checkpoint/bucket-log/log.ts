@@ -19,10 +19,9 @@ import { append } from "./appending.ts";
 import { copyThread } from "./copying.ts";
 import { removeLeftovers } from "./finishing.ts";
 import { checkedPrefix } from "./layout.ts";
-import { untilNotOvertaken } from "./overtaken.ts";
 import { Removals } from "./removing.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import { ThreadStore } from "./thread-store.ts";
+import { ThreadStore, untilNotOvertaken } from "./thread-store.ts";
 import { walkThreads } from "./thread-walk.ts";
 
 interface Opened {

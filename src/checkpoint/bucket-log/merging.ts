@@ -1,16 +1,14 @@
+import type { Sizes } from "./layout.ts";
 import type { StoredPage } from "./thread-document.ts";
 
-/** A page of this size is left alone: editing one of its records rewrites all of it. */
+/** A page of so many records is left alone: editing one of them rewrites all of it. */
 const FULL_PAGE_RECORDS = 1024;
-const FULL_PAGE_BYTES = 2 * 1024 * 1024;
 
 /** The most pages below that size that a thread may have. */
 const MOST_OPEN_PAGES = 4;
 
 /** The most pages in all. A load asks for as many at once, so that it takes one round however long the thread is. */
 export const MOST_PAGES = 40;
-
-const isFull = ({ records, bytes }: StoredPage): boolean => records >= FULL_PAGE_RECORDS || bytes >= FULL_PAGE_BYTES;
 
 /** Pages next to each other that become one. */
 export interface Merge {
@@ -24,7 +22,8 @@ export interface Merge {
  * The pages to merge are the newest ones up to the first that is larger than all
  * behind it, so that a large page is not rewritten for a small one.
  */
-export function newestToMerge(pages: readonly StoredPage[]): Merge | undefined {
+export function newestToMerge(pages: readonly StoredPage[], { fullPage }: Sizes): Merge | undefined {
+  const isFull = ({ records, bytes }: StoredPage): boolean => records >= FULL_PAGE_RECORDS || bytes >= fullPage;
   const open = pages.slice(pages.findLastIndex(isFull) + 1);
   if (open.length <= MOST_OPEN_PAGES) return undefined;
   let [count, records] = [0, 0];

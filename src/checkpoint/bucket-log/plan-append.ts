@@ -1,12 +1,13 @@
+import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { recordsIn, replacedNothing } from "../log/driver-rules.ts";
-import type { AppendRequest, LogRecord } from "../log/thread-log.ts";
-import { bodyName, INLINE_BODY_BYTES, namedAfter, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
+import type { AppendRequest, LogEntry, LogRecord } from "../log/thread-log.ts";
+import { bodyName, namedAfter, newRandomName, pageName, piecesOf, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { type Merge, neighboursToMerge, newestToMerge } from "./merging.ts";
-import { entryOf, type StoredRecord } from "./stored-object.ts";
-import { finishedThread, type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
+import { bodyBytes, entryOf, type StoredRecord } from "./stored-object.ts";
+import { documentOf, finishedThread, type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import { bodyPart, type Life, type PagePart, type Part, pagePart, type ThreadStore } from "./thread-store.ts";
+import type { Life, PagePart, Part, ThreadStore } from "./thread-store.ts";
 
 export interface PlannedAppend {
   /** Written before the commit. */
@@ -17,21 +18,28 @@ export interface PlannedAppend {
 // Bodies that stay in memory for the next append are copied: nobody outside may hold bytes that are kept here.
 
 /**
- * The first records are in the document whatever their size: nothing may exist in
- * a life before a document refers to it.
+ * The first records are in the document, also those that are too large for a later one: nothing may exist in
+ * a life before a document refers to it. Where the bucket takes no document of that
+ * size, the life is announced before its parts are written.
  */
-export const planFirst = (request: AppendRequest): StoredThread => ({
-  life: newRandomName(),
-  generation: request.expected.generation,
-  floor: 1,
-  swept: 1,
-  pages: [],
-  recent: recordsIn(request).map((record) => ({
+export async function planFirst(store: ThreadStore, threadId: string, request: AppendRequest): Promise<PlannedAppend> {
+  const begun: StoredThread = {
+    life: newRandomName(),
+    generation: request.expected.generation,
+    floor: 1,
+    swept: 1,
+    pages: [],
+    recent: [],
+    toDelete: [],
+  };
+  const recent = recordsIn(request).map((record) => ({
     entry: entryOf(record),
     body: { inline: Buffer.from(record.body) },
-  })),
-  toDelete: [],
-});
+  }));
+  const next = { ...begun, recent };
+  if (store.fits(documentOf(threadId, { thread: next }))) return { parts: [], next };
+  return planAppend(store, { threadId, life: begun.life }, begun, request);
+}
 
 /** The thread with the records and edits of the request, once `thread` is cleaned up. Writes nothing. */
 export async function planAppend(
@@ -40,10 +48,11 @@ export async function planAppend(
   thread: StoredThread,
   request: AppendRequest,
 ): Promise<PlannedAppend> {
-  return new AppendPlan(life, new ThreadReader(store, life.threadId, thread), thread, request).make();
+  return new AppendPlan(store, life, thread, request).make();
 }
 
 class AppendPlan {
+  readonly #store: ThreadStore;
   readonly #life: Life;
   readonly #reader: ThreadReader;
   readonly #thread: StoredThread;
@@ -56,10 +65,11 @@ class AppendPlan {
   /** Pages still to be written, with their content. A page that is merged first is never written. */
   readonly #unwritten = new Map<StoredPage, PagePart>();
 
-  constructor(life: Life, reader: ThreadReader, thread: StoredThread, request: AppendRequest) {
+  constructor(store: ThreadStore, life: Life, thread: StoredThread, request: AppendRequest) {
     const { drop = [], replace = [], dropBelow = 0 } = request;
+    this.#store = store;
     this.#life = life;
-    this.#reader = reader;
+    this.#reader = new ThreadReader(store, life.threadId, thread);
     this.#thread = thread;
     this.#records = recordsIn(request);
     this.#floor = Math.max(thread.floor, dropBelow);
@@ -73,25 +83,49 @@ class AppendPlan {
     const kept = before.filter(({ last }) => last >= this.#floor);
     let pages = (await this.#edited(kept)).filter((page) => page !== undefined);
     let recent = this.#editedRecords(held).map((record) => this.#pushedOut(record));
-    if (held.length >= RECORDS_IN_DOCUMENT && hasRecords(recent)) {
+    if (this.#isFull(held) && hasRecords(recent)) {
       pages = await this.#merged([...pages, this.#closed(recent)]);
       recent = [];
     }
-    for (const page of pages) {
-      const planned = this.#unwritten.get(page);
-      if (planned !== undefined) this.#parts.push(planned);
-    }
-    const next: StoredThread = {
+    recent = [...recent, ...this.#records.map((record) => this.#stored(record))];
+    const changed: StoredThread = {
       ...finishedThread(this.#thread),
       floor: this.#floor,
       // Only the pages themselves know which large bodies lie below the floor, and these pages go as a
       // whole: a sweep finds the bodies.
       swept: kept.length < before.length ? this.#thread.swept : this.#floor,
       pages,
-      recent: [...recent, ...this.#records.map((record) => this.#stored(record))],
+      recent,
       toDelete: this.#toDelete,
     };
+    const next = await this.#fitted(changed);
+    for (const page of next.pages) {
+      const planned = this.#unwritten.get(page);
+      if (planned !== undefined) this.#parts.push(planned);
+    }
     return { parts: this.#parts, next };
+  }
+
+  #isFull(held: readonly StoredRecord[]): boolean {
+    const bytes = held.reduce((sum, record) => sum + (record.body.inline === undefined ? 0 : bodyBytes(record)), 0);
+    return held.length >= RECORDS_IN_DOCUMENT || bytes >= this.#store.sizes.documentRecords;
+  }
+
+  /** Records that are too many or too large for a document are on a page from the start, all but the tail. */
+  async #fitted(thread: StoredThread): Promise<StoredThread> {
+    const fits = (some: StoredThread): boolean =>
+      this.#store.fits(documentOf(this.#life.threadId, { thread: some, over: MANY_LIVES }));
+    const [older, tail] = [thread.recent.slice(0, -1), thread.recent.slice(-1)];
+    if (fits(thread)) return thread;
+    const pages = hasRecords(older)
+      ? await this.#merged([...thread.pages, this.#planned(newRandomName(), older)])
+      : thread.pages;
+    const paged = { ...thread, pages, recent: tail, toDelete: this.#toDelete };
+    if (fits(paged)) return paged;
+    // What is not named is found by the next search for leftovers.
+    const named = { ...paged, toDelete: [] };
+    if (fits(named)) return named;
+    throw tooLarge();
   }
 
   async #assertReplacedAreThere(): Promise<void> {
@@ -117,7 +151,7 @@ class AppendPlan {
 
   async #changedPage(page: StoredPage): Promise<StoredPage | undefined> {
     const records = this.#editedRecords(await this.#reader.onPage(page));
-    this.#toDelete.push(pageName(page));
+    this.#toDelete.push(...piecesOf(pageName(page), page.pieces));
     return hasRecords(records) ? this.#planned(newRandomName(), records) : undefined;
   }
 
@@ -133,7 +167,7 @@ class AppendPlan {
   }
 
   async #merged(pages: readonly StoredPage[]): Promise<StoredPage[]> {
-    const fewer = await this.#inOne(pages, newestToMerge(pages));
+    const fewer = await this.#inOne(pages, newestToMerge(pages, this.#store.sizes));
     return this.#inOne(fewer, neighboursToMerge(fewer));
   }
 
@@ -144,14 +178,14 @@ class AppendPlan {
     for (const page of pages.slice(from, from + count)) {
       const planned = this.#unwritten.get(page);
       records.push(...(planned?.records ?? (await this.#reader.onPage(page))));
-      if (planned === undefined) this.#toDelete.push(pageName(page));
+      if (planned === undefined) this.#toDelete.push(...piecesOf(pageName(page), page.pieces));
     }
     const merged = hasRecords(records) ? [this.#planned(newRandomName(), records)] : [];
     return [...pages.slice(0, from), ...merged, ...pages.slice(from + count)];
   }
 
   #planned(suffix: string, records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {
-    const part = pagePart(this.#life, suffix, records);
+    const part = this.#store.pagePart(this.#life, suffix, records);
     this.#unwritten.set(part.page, part);
     return part.page;
   }
@@ -163,7 +197,7 @@ class AppendPlan {
       const replacement = this.#replace.get(seq);
       const goes = seq < this.#floor || this.#drop.has(seq);
       if ((goes || replacement !== undefined) && record.body.inline === undefined) {
-        this.#toDelete.push(bodyName(seq, record.body.suffix));
+        this.#toDelete.push(...piecesOf(bodyName(seq, record.body.suffix), record.body.pieces));
       }
       if (!goes) kept.push(replacement === undefined ? record : this.#stored(replacement));
     }
@@ -172,23 +206,34 @@ class AppendPlan {
 
   /** A new record: its content is not certain before the commit, so the name of a large body is used only once. */
   #stored(record: LogRecord): StoredRecord {
-    const { seq, body } = record;
+    const { body } = record;
     const entry = entryOf(record);
-    if (body.byteLength <= INLINE_BODY_BYTES) return { entry, body: { inline: Buffer.from(body) } };
-    const suffix = newRandomName();
-    this.#parts.push(bodyPart(this.#life, seq, suffix, body));
-    return { entry, body: { inline: undefined, suffix, bytes: body.byteLength } };
+    if (body.byteLength <= this.#store.sizes.inlineBody) return { entry, body: { inline: Buffer.from(body) } };
+    return this.#apart(entry, newRandomName(), body);
   }
 
   /** The first records may be in the document with large bodies; those must not be rewritten at every save. */
   #pushedOut(record: StoredRecord): StoredRecord {
     const { entry, body } = record;
-    if (body.inline === undefined || body.inline.byteLength <= INLINE_BODY_BYTES) return record;
-    const suffix = namedAfter(entry.writeId);
-    this.#parts.push(bodyPart(this.#life, entry.seq, suffix, body.inline));
-    return { entry, body: { inline: undefined, suffix, bytes: body.inline.byteLength } };
+    if (body.inline === undefined || body.inline.byteLength <= this.#store.sizes.inlineBody) return record;
+    return this.#apart(entry, namedAfter(entry.writeId), body.inline);
+  }
+
+  #apart(entry: LogEntry, suffix: string, body: Uint8Array): StoredRecord {
+    const part = this.#store.bodyPart(this.#life, entry.seq, suffix, body);
+    this.#parts.push(part);
+    return { entry, body: { ...part.place, inline: undefined } };
   }
 }
+
+/** Room for what a document says beside the thread. */
+const MANY_LIVES: readonly string[] = Array.from({ length: 64 }, () => "0123456789abcdef");
+
+const tooLarge = (): StateError =>
+  new StateError(
+    "TOO_LARGE",
+    "the metadata of this record, or what is listed of its thread, does not fit into one object of this storage; save less metadata, or vacuum the thread",
+  );
 
 const hasRecords = (records: readonly StoredRecord[]): records is readonly [StoredRecord, ...StoredRecord[]] =>
   records.length > 0;

@@ -4,9 +4,8 @@ import { isExpected } from "../log/driver-rules.ts";
 import type { KnownPlace } from "../log/thread-log.ts";
 import { sweepFolder } from "./finishing.ts";
 import { threadName } from "./layout.ts";
-import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { documentOf, placedTail, type ThreadDocument } from "./thread-document.ts";
-import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
+import { type FoundDocument, NOTHING, OVERTAKEN, type ThreadStore, untilNotOvertaken } from "./thread-store.ts";
 
 type Removal = "removed" | "absent" | "moved";
 
@@ -58,7 +57,9 @@ class OneRemoval {
     return untilNotOvertaken<Removal>(load, async (found) => {
       const { document } = found;
       const thread = document?.thread;
-      if (document === undefined || thread === undefined) return this.#finish(found);
+      if (document === undefined) return this.#finish(found);
+      if (thread === undefined)
+        return document.copying.length === 0 ? this.#finish(found) : this.#giveUp(found, document);
       if (ifTail !== undefined && !isExpected(placedTail(thread), ifTail)) return "moved";
       const over = [...document.over, ...document.copying, thread.life];
       return this.#end(found, documentOf(this.#threadId, { thread: undefined, over }));
@@ -72,6 +73,13 @@ class OneRemoval {
     this.mayHaveEnded = false;
     this.#refused = next;
     return OVERTAKEN;
+  }
+
+  /** There is no thread, but what may become one is under way, or was when its process died. */
+  async #giveUp(found: FoundDocument, { over, copying }: ThreadDocument): Promise<Removal | typeof OVERTAKEN> {
+    const without = documentOf(this.#threadId, { thread: undefined, over: [...over, ...copying] });
+    const givenUp = await this.#store.commit(found, without);
+    return givenUp === undefined ? OVERTAKEN : this.#finish(givenUp);
   }
 
   /** There is no thread. Removes what is left of one. */

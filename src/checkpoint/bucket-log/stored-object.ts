@@ -38,9 +38,14 @@ export function unpackObject(name: string, bytes: Buffer): UnpackedObject {
 const checksum = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("base64url");
 
 /** Where the body of a record is: inline, or in its own object whose name ends in `suffix`. */
-export type StoredBody =
-  | { readonly inline: Uint8Array }
-  | { readonly inline: undefined; readonly suffix: string; readonly bytes: number };
+export type StoredBody = { readonly inline: Uint8Array } | ({ readonly inline: undefined } & BodyPlace);
+
+export interface BodyPlace {
+  readonly suffix: string;
+  readonly bytes: number;
+  /** In how many objects it lies. @default 1 */
+  readonly pieces?: number;
+}
 
 /** Its length in bytes, wherever it is. */
 export const bodyBytes = ({ body }: StoredRecord): number =>
@@ -66,7 +71,7 @@ export const entryOf = ({ seq, writeId, base, head, checkpointId, names, header,
 export const recordsToJson = (records: readonly StoredRecord[]): readonly object[] =>
   records.map(({ entry, body }) => ({
     ...entry,
-    body: body.inline === undefined ? { suffix: body.suffix, bytes: body.bytes } : body.inline.byteLength,
+    body: body.inline === undefined ? { ...body, inline: undefined } : body.inline.byteLength,
   }));
 
 export const inlineBodies = (records: readonly StoredRecord[]): readonly Uint8Array[] =>
@@ -75,14 +80,14 @@ export const inlineBodies = (records: readonly StoredRecord[]): readonly Uint8Ar
 type RecordJson = Omit<LogEntry, "checkpointId" | "metadata"> & {
   readonly checkpointId?: string;
   readonly metadata?: string;
-  readonly body: number | { readonly suffix: string; readonly bytes: number };
+  readonly body: number | BodyPlace;
 };
 
 export function recordsFromJson(name: string, json: unknown, bodies: Buffer): readonly StoredRecord[] {
   let at = 0;
   const records = (json as readonly RecordJson[]).map(({ body, ...given }): StoredRecord => {
     const entry = { ...given, checkpointId: given.checkpointId, metadata: given.metadata };
-    if (typeof body !== "number") return { entry, body: { inline: undefined, ...body } };
+    if (typeof body !== "number") return { entry, body: { ...body, inline: undefined } };
     const inline = bodies.subarray(at, at + body);
     at += body;
     return { entry, body: { inline } };

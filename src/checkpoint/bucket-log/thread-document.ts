@@ -17,7 +17,7 @@ export interface ThreadDocument {
   readonly revision: string;
   /** Missing if there is no thread and only something to clean up. */
   readonly thread: StoredThread | undefined;
-  /** Lives of copies to this thread that may be under way. The first to finish becomes the thread. */
+  /** Lives that may be under way: copies to this thread, and first saves of many objects. The first to finish becomes the thread. */
   readonly copying: readonly string[];
   /** Lives that have ended and whose objects are to be deleted. */
   readonly over: readonly string[];
@@ -44,8 +44,10 @@ export interface StoredPage {
   readonly last: number;
   readonly suffix: string;
   readonly records: number;
-  /** About the size of the object. */
+  /** The size of the object. */
   readonly bytes: number;
+  /** In how many objects it lies. @default 1 */
+  readonly pieces?: number;
 }
 
 export function tailOf({ recent }: Pick<StoredThread, "recent">): LogEntry {

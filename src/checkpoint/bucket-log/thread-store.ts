@@ -1,8 +1,10 @@
 import type { ObjectBucket } from "../../driver/object-bucket.ts";
+import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
-import { bodyName, Layout, pageName, threadName } from "./layout.ts";
+import { bodyName, Layout, pageName, piecesOf, type Sizes, sizesFor, threadName } from "./layout.ts";
 import {
+  type BodyPlace,
   damaged,
   inlineBodies,
   packObject,
@@ -41,10 +43,10 @@ export interface Life {
   readonly life: string;
 }
 
-/** An object to write within a life. */
+/** What is to be written within a life, as one object or several. */
 export interface Part {
   readonly name: string;
-  readonly bytes: Buffer;
+  readonly pieces: readonly Buffer[];
 }
 
 export interface PagePart extends Part {
@@ -62,6 +64,7 @@ const LARGEST_KEPT_BYTES = 1024 * 1024;
 export class ThreadStore {
   readonly bucket: ObjectBucket;
   readonly layout: Layout;
+  readonly sizes: Sizes;
   /** What this process wrote last: its next append to the same thread need not read it. */
   readonly #written = new Recent<FoundDocument>(DOCUMENTS_KEPT);
   /** The content under a page's name never changes, so a cached page is never outdated. */
@@ -70,6 +73,7 @@ export class ThreadStore {
   constructor(bucket: ObjectBucket, prefix: string) {
     this.bucket = bucket;
     this.layout = new Layout(prefix);
+    this.sizes = sizesFor(bucket.maxObjectBytes);
   }
 
   async load(threadId: string): Promise<FoundDocument> {
@@ -123,10 +127,50 @@ export class ThreadStore {
     if (version !== undefined) await this.bucket.deleteIf(this.layout.document(threadName(threadId)), version);
   }
 
-  /** If the name is taken, an earlier attempt wrote the very same content: see rule 4 of the layout. */
+  /** Whether the bucket takes it as one object. */
+  fits(document: ThreadDocument): boolean {
+    const { maxObjectBytes } = this.bucket;
+    return maxObjectBytes === Number.POSITIVE_INFINITY || packDocument(document).byteLength <= maxObjectBytes;
+  }
+
+  pagePart({ threadId, life }: Life, suffix: string, records: readonly [StoredRecord, ...StoredRecord[]]): PagePart {
+    const [{ entry: first }] = records;
+    const bytes = packObject({ threadId, life, records: recordsToJson(records) }, inlineBodies(records));
+    const last = records.at(-1)?.entry.seq ?? first.seq;
+    const pieces = this.#cut(bytes);
+    const page = {
+      ...{ first: first.seq, last, suffix, records: records.length, bytes: bytes.byteLength },
+      ...(pieces.length > 1 && { pieces: pieces.length }),
+    };
+    return { name: pageName(page), pieces, page, records };
+  }
+
+  /** A body in objects of its own, and where it is then found. */
+  bodyPart(
+    { threadId, life }: Life,
+    seq: number,
+    suffix: string,
+    body: Uint8Array,
+  ): Part & { readonly place: BodyPlace } {
+    const pieces = this.#cut(packObject({ threadId, life, seq }, [body]));
+    const place = { suffix, bytes: body.byteLength, ...(pieces.length > 1 && { pieces: pieces.length }) };
+    return { name: bodyName(seq, suffix), pieces, place };
+  }
+
+  #cut(bytes: Buffer): readonly Buffer[] {
+    const { maxObjectBytes } = this.bucket;
+    if (bytes.byteLength <= maxObjectBytes) return [bytes];
+    return Array.from({ length: Math.ceil(bytes.byteLength / maxObjectBytes) }, (_, index) =>
+      bytes.subarray(index * maxObjectBytes, (index + 1) * maxObjectBytes),
+    );
+  }
+
+  /** If a name is taken, an earlier attempt wrote the very same content: see rule 4 of the layout. */
   async writePart(life: Life, part: Part | PagePart): Promise<void> {
     const name = this.#nameOf(life, part.name);
-    await this.bucket.put(name, part.bytes, undefined);
+    const pieces = [...part.pieces.entries()];
+    const names = piecesOf(name, pieces.length);
+    await inParallel(pieces, async ([index, bytes]) => this.bucket.put(names[index] ?? name, bytes, undefined));
     if ("page" in part) this.#pages.set(name, part.records, part.page.bytes);
   }
 
@@ -142,7 +186,7 @@ export class ThreadStore {
     const name = this.#nameOf(life, pageName(page));
     const known = this.#pages.get(name);
     if (known !== undefined) return known;
-    const { content, bodies } = await this.#readPart(life, name);
+    const { content, bodies } = await this.#readPart(life, name, page.pieces);
     const records = recordsFromJson(name, content["records"], bodies);
     if (records.length !== page.records) throw damaged(name, "holds another number of records than its thread says");
     this.#pages.set(name, records, page.bytes);
@@ -152,15 +196,19 @@ export class ThreadStore {
   async readBody(life: Life, { entry, body }: StoredRecord): Promise<Uint8Array> {
     if (body.inline !== undefined) return body.inline;
     const name = this.#nameOf(life, bodyName(entry.seq, body.suffix));
-    const { bodies } = await this.#readPart(life, name);
+    const { bodies } = await this.#readPart(life, name, body.pieces);
     if (bodies.byteLength !== body.bytes) throw damaged(name, "is not as long as it was written");
     return bodies;
   }
 
-  async #readPart(life: Life, name: string): Promise<UnpackedObject> {
-    const found = await this.bucket.get(name);
-    if (found === undefined) throw new MissingPart(name);
-    const unpacked = unpackObject(name, found.bytes);
+  async #readPart(life: Life, name: string, count = 1): Promise<UnpackedObject> {
+    const pieces = await inParallel(piecesOf(name, count), async (piece) => {
+      const found = await this.bucket.get(piece);
+      if (found === undefined) throw new MissingPart(piece);
+      return found.bytes;
+    });
+    const [first] = pieces;
+    const unpacked = unpackObject(name, pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces));
     const { threadId, life: inside } = unpacked.content;
     if (threadId !== life.threadId || inside !== life.life) throw damaged(name, "belongs to another thread");
     return unpacked;
@@ -171,19 +219,30 @@ export class ThreadStore {
   }
 }
 
-export const pagePart = (
-  { threadId, life }: Life,
-  suffix: string,
-  records: readonly [StoredRecord, ...StoredRecord[]],
-): PagePart => {
-  const [{ entry: first }] = records;
-  const bytes = packObject({ threadId, life, records: recordsToJson(records) }, inlineBodies(records));
-  const last = records.at(-1)?.entry.seq ?? first.seq;
-  const page = { first: first.seq, last, suffix, records: records.length, bytes: bytes.byteLength };
-  return { name: pageName(page), bytes, page, records };
-};
+/** Returned by an attempt that was overtaken and must be repeated on the newest document. */
+export const OVERTAKEN: unique symbol = Symbol("holdfast.bucket-log.overtaken");
 
-export const bodyPart = ({ threadId, life }: Life, seq: number, suffix: string, body: Uint8Array): Part => ({
-  name: bodyName(seq, suffix),
-  bytes: packObject({ threadId, life, seq }, [body]),
-});
+const MOST_ATTEMPTS = 100;
+
+/**
+ * Works on the newest document until it is not overtaken. A missing part is
+ * damage only if the document still refers to it.
+ */
+export async function untilNotOvertaken<T>(
+  load: () => Promise<FoundDocument>,
+  work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>,
+): Promise<T> {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const found = await load();
+    try {
+      const result = await work(found);
+      if (result !== OVERTAKEN) return result;
+    } catch (error) {
+      if (!(error instanceof MissingPart)) throw error;
+      const now = await load();
+      if (now.document?.revision === found.document?.revision) throw damaged(error.part, "is missing");
+    }
+  }
+  const message = `the thread did not hold still in ${MOST_ATTEMPTS} attempts: other processes change it all the time`;
+  throw new StateError("UNAVAILABLE", message);
+}

@@ -3,9 +3,8 @@ import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import { unreadableThread } from "../log/listed-threads.ts";
 import type { ListedThread, LogPage } from "../log/thread-log.ts";
 import { idOfThreadName, isThreadName, namePrefix } from "./layout.ts";
-import { untilNotOvertaken } from "./overtaken.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import type { ThreadStore } from "./thread-store.ts";
+import { type ThreadStore, untilNotOvertaken } from "./thread-store.ts";
 
 export interface WalkOptions {
   readonly prefix: string;

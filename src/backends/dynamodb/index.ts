@@ -1,0 +1,1 @@
+export { DynamodbCheckpointer, type DynamodbOptions, dynamodbCheckpointer } from "./checkpointer.ts";
