@@ -146,7 +146,7 @@ describe.each(Object.keys(DAMAGES))(
       await fill(copy, DAMAGES[name] as Damage);
       const agent = new Agent({ model: scriptedModel(["done"]), checkpointer: copy.open() });
       const report = await agent.recover({ olderThanMs: 0 });
-      expect(report).toMatchObject({ resumed: [{ threadId: "unfinished", stopReason: "complete" }], failed: [] });
+      expect(report).toMatchObject({ recovered: [{ threadId: "unfinished", stopReason: "complete" }], failed: [] });
       expect(named(report.warnings)).toEqual(WITH_TROUBLE);
       const there = copy.open();
       const data = new PersonalData({ checkpointers: [there], ledger: new InMemoryStore(), key: "k".repeat(32) });

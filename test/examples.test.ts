@@ -121,7 +121,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "there is no such thread",
     "4 messages can be read",
     'PERMISSION_DENIED: http: delete failed for thread "chat": the service answered: this needs a token with the scope',
-    'PERMISSION_DENIED: http: delete failed for thread "chat": the service answered: to take checkpoints out',
+    'PERMISSION_DENIED: http: vacuum failed for thread "chat": the service answered: to take checkpoints out',
   ],
 };
 

@@ -10,11 +10,14 @@ import {
   inTurn,
   killedAt,
   nothing,
+  ONE_OF_SEVERAL,
   recreate,
   remove,
   removeAtFour,
   removeAtFourOnFullDisk,
+  several,
   testTwoAtOnce,
+  threeTogether,
   unfinishedEdits,
 } from "../file/interrupted-acts.ts";
 
@@ -116,4 +119,29 @@ testTwoAtOnce({
   "listing, edits": [(log) => log.list("t", { limit: 100 }), append(5, "b", EDITS)],
   "listing threads, a removal": [(log) => log.listThreads({ prefix: "", limit: 10 }), remove],
   "reading, a removal and a new thread": [(log) => log.readTail("t"), inTurn(remove, recreate)],
+});
+
+/** Beside the pairs in `src/backends/file/several-steps.test.ts`. */
+testTwoAtOnce({
+  "one record, several": [append(5, "a"), several(5, "b")],
+  "several records, others": [several(5, "a"), several(5, "b")],
+  "several records, edits": [several(5, "a"), append(5, "b", EDITS)],
+  "several records with edits, others behind them": [several(5, "a", EDITS), several(8, "b", { drop: [6] })],
+  "several records, a removal and a new thread": [several(5, "a"), inTurn(remove, recreate)],
+  "several records, a removal on a condition": [several(5, "a"), removeAtFour],
+  "several records, others, behind unfinished edits": [several(6, "a"), several(6, "b"), unfinishedEdits],
+  "an append, a change of one of several": [append(5, "a"), append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "a change of one of several, an append": [append(5, "a", ONE_OF_SEVERAL), append(5, "b"), threeTogether],
+  "a copy, a change of one of several": [copy, append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "reading, several records": [(log) => log.readTail("t"), several(5, "b")],
+  "reading a page, a change of one of several": [
+    (log) => log.readRecords("t", { limit: 3 }),
+    several(5, "b", ONE_OF_SEVERAL),
+    threeTogether,
+  ],
+  "reading what is newer, a change of one of several": [
+    (log) => log.readTail("t", { newerThan: placeAt(2) }),
+    append(5, "b", ONE_OF_SEVERAL),
+    threeTogether,
+  ],
 });

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { FileLog } from "../../src/backends/file/log.ts";
-import type { ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
+import type { LogRecord, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
 import {
   placeAt,
   type RequestFields,
@@ -136,6 +136,23 @@ async function sequence(open: Open, ...acts: Act[]): Promise<{ readonly answers:
 }
 
 export const unfinishedEdits: Act = inTurn(fourRecords, killedAt("rename", append(5, "edits", EDITS)));
+
+const recordsFrom = (seq: number, ...writeIds: string[]): LogRecord[] =>
+  writeIds.map((writeId, index) => recordAt(seq + index, { writeId, checkpointId: writeId }));
+/** Three records at once; the last has a further name. */
+export const several = (seq: number, writeId: string, fields: RequestFields = {}): Act => {
+  const last = recordAt(seq + 2, { writeId: `${writeId}-last`, names: ["latest"] });
+  return append(seq, writeId, { more: [...recordsFrom(seq + 1, `${writeId}-second`), last], ...fields });
+};
+/** Also four records, three of them in one file. */
+export const threeTogether: Act = inTurn(
+  append(1, "write-1"),
+  append(2, "write-2", { more: recordsFrom(3, "write-3", "write-4") }),
+);
+export const ONE_OF_SEVERAL: RequestFields = {
+  replace: [recordAt(3, { writeId: "rewritten", names: ["renamed"] })],
+  drop: [2],
+};
 
 export type Crashes = Readonly<Record<string, { readonly before: Act; readonly act: Act }>>;
 

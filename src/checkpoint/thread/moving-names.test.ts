@@ -8,7 +8,7 @@ import { userMessage } from "../../state/message.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { contextOf } from "../context.ts";
 
-const SAVES = 200;
+const SAVES = 100;
 const name = { checkpointId: "latest" };
 const kilobyte = (index: number): ReturnType<typeof userMessage> => userMessage(`word${index} `.padEnd(1024, "x"));
 const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0);
