@@ -70,11 +70,11 @@ class Dying extends MemoryBucket {
 const on = (objects: Map<string, FoundObject>, maxObjectBytes?: number): ThreadLog =>
   logOn(new Dying(objects, Number.POSITIVE_INFINITY, "before", maxObjectBytes));
 
-async function grown(length: number, maxObjectBytes?: number): Promise<Map<string, FoundObject>> {
+async function grown(length: number, maxObjectBytes?: number, body?: Buffer): Promise<Map<string, FoundObject>> {
   const objects = new Map<string, FoundObject>();
   const log = on(objects, maxObjectBytes);
   for (let seq = 1; seq <= length; seq++) {
-    await log.append("t", { expected: placeAt(seq - 1), record: recordAt(seq) });
+    await log.append("t", { expected: placeAt(seq - 1), record: recordAt(seq, body && { body }) });
   }
   return objects;
 }
@@ -127,6 +127,36 @@ describe.each([
     });
   },
 );
+
+test("more objects to delete than a document can name are named in a list, and cut off at any request all of them go", async () => {
+  const maxObjectBytes = 2500;
+  const prepared = await grown(60, maxObjectBytes, Buffer.alloc(100, "x"));
+  const drop = Array.from({ length: 58 }, (_, index) => index + 2);
+  const request = requestFor(recordAt(61, { base: 61 }), { drop });
+  const bodiesIn = (objects: Map<string, FoundObject>): number =>
+    [...objects.keys()].filter((name) => name.endsWith(".body")).length;
+  expect(bodiesIn(prepared)).toBeGreaterThan(50);
+  let lists = 0;
+  for (let n = 1, died = true; died; n++) {
+    const objects = new Map(prepared);
+    const bucket = new Dying(objects, n, "after", maxObjectBytes);
+    await logOn(bucket)
+      .append("t", request)
+      .catch(() => undefined);
+    died = bucket.died;
+    if ([...objects.keys()].some((name) => name.includes(".list"))) lists++;
+    const again = on(objects, maxObjectBytes);
+    await again.append("t", request);
+    await again.append("t", { expected: placeAt(61), record: recordAt(62) });
+    expect(bodiesIn(objects), `cut off at request ${n}`).toBeLessThan(5);
+    // One that a process wrote before it died, and that no document names, goes with the thread.
+    if (!died) expect([...objects.keys()].filter((name) => name.includes(".list"))).toEqual([]);
+    expect((await again.readRecords("t", { limit: 99 }))?.records.map(({ seq }) => seq)).toEqual([1, 60, 61, 62]);
+    await again.remove("t");
+    expect([...objects.keys()]).toEqual([]);
+  }
+  expect(lists).toBeGreaterThan(0);
+});
 
 /** A process that falls asleep before its n-th request while something else happens. */
 class Sleeping extends Dying {

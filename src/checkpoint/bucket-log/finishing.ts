@@ -1,5 +1,14 @@
 import { inParallel } from "../../internal/concurrency.ts";
-import { firstRecordOf, isThreadName, numberName, pageName, partOfPiece, piecesOf, threadName } from "./layout.ts";
+import {
+  firstRecordOf,
+  isList,
+  isThreadName,
+  numberName,
+  pageName,
+  partOfPiece,
+  piecesOf,
+  threadName,
+} from "./layout.ts";
 import { finishedThread, isUnswept, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import type { Life, Part, ThreadStore } from "./thread-store.ts";
@@ -13,6 +22,8 @@ import type { Life, Part, ThreadStore } from "./thread-store.ts";
 export async function finish(store: ThreadStore, { threadId, thread, over }: ThreadDocument): Promise<void> {
   if (thread !== undefined) {
     const life = { threadId, life: thread.life };
+    const lists = thread.toDelete.filter((name) => isList(partOfPiece(name)));
+    if (lists.length > 0) await store.deleteParts(life, await store.listedIn(life, lists));
     await store.deleteParts(life, thread.toDelete);
     if (isUnswept(thread)) await sweepLife(store, life, thread.floor);
   }
@@ -101,6 +112,7 @@ export async function discardOutdated(store: ThreadStore, life: Life, written: r
 
 async function counts(store: ThreadStore, { threadId }: Life, thread: StoredThread, name: string): Promise<boolean> {
   const part = partOfPiece(name);
+  if (isList(part)) return thread.toDelete.includes(name);
   if (part.endsWith(".page")) return thread.pages.some((page) => pageName(page) === part);
   const suffix = /-(\w+)\./.exec(part)?.[1] ?? "";
   const body = (await new ThreadReader(store, threadId, thread).storedAt(firstRecordOf(part)))?.body;

@@ -148,6 +148,10 @@ export const piecesOf = (name: string, pieces = 1): string[] => [
 /** The part that a piece belongs to. */
 export const partOfPiece = (name: string): string => name.replace(/\.\d+$/, "");
 
+/** Names of parts to delete, where they are too many for the document: it names the list. */
+export const listName = (suffix: string): string => `${withSuffix(numberName(0), suffix)}.list`;
+export const isList = (part: string): boolean => part.endsWith(".list");
+
 /** The first record of a part of a life. */
 export const firstRecordOf = (part: string): number => Number.parseInt(part, 10);
 

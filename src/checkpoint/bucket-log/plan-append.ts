@@ -122,10 +122,11 @@ class AppendPlan {
       : thread.pages;
     const paged = { ...thread, pages, recent: tail, toDelete: this.#toDelete };
     if (fits(paged)) return paged;
-    // What is not named is found by the next search for leftovers.
-    const named = { ...paged, toDelete: [] };
-    if (fits(named)) return named;
-    throw tooLarge();
+    const list = this.#store.listPart(this.#life, this.#toDelete);
+    const listed = { ...paged, toDelete: piecesOf(list.name, list.pieces.length) };
+    if (!fits(listed)) throw tooLarge();
+    this.#parts.push(list);
+    return listed;
   }
 
   async #assertReplacedAreThere(): Promise<void> {

@@ -2,7 +2,17 @@ import type { ObjectBucket } from "../../driver/object-bucket.ts";
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
-import { bodyName, Layout, pageName, piecesOf, type Sizes, sizesFor, threadName } from "./layout.ts";
+import {
+  bodyName,
+  Layout,
+  listName,
+  newRandomName,
+  pageName,
+  piecesOf,
+  type Sizes,
+  sizesFor,
+  threadName,
+} from "./layout.ts";
 import {
   type BodyPlace,
   damaged,
@@ -155,6 +165,21 @@ export class ThreadStore {
     const pieces = this.#cut(packObject({ threadId, life, seq }, [body]));
     const place = { suffix, bytes: body.byteLength, ...(pieces.length > 1 && { pieces: pieces.length }) };
     return { name: bodyName(seq, suffix), pieces, place };
+  }
+
+  listPart({ threadId, life }: Life, names: readonly string[]): Part {
+    return { name: listName(newRandomName()), pieces: this.#cut(packObject({ threadId, life, names })) };
+  }
+
+  /** What a list names; nothing where it is gone, because it is deleted behind what it names. */
+  async listedIn(life: Life, [list = "", ...rest]: readonly string[]): Promise<readonly string[]> {
+    try {
+      const { content } = await this.#readPart(life, this.#nameOf(life, list), 1 + rest.length);
+      return content["names"] as readonly string[];
+    } catch (error) {
+      if (error instanceof MissingPart) return [];
+      throw error;
+    }
   }
 
   #cut(bytes: Buffer): readonly Buffer[] {
