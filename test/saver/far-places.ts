@@ -1,10 +1,12 @@
 import { afterAll } from "vitest";
+import { DynamodbCheckpointer } from "../../src/backends/dynamodb/index.ts";
 import { OCIBucketBackend } from "../../src/backends/oci/index.ts";
 import { optionsOfUrl } from "../../src/backends/opensearch/checkpointer.ts";
 import { opensearchCheckpointer } from "../../src/backends/opensearch/index.ts";
 import { S3BucketCheckpointer } from "../../src/backends/s3/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
+import { dynamodbPlace } from "../dynamodb/test-table.ts";
 import { served } from "../http/served.ts";
 import { bucketOfTests } from "../oci-stand-in/test-bucket.ts";
 import { s3Place } from "../s3/test-bucket.ts";
@@ -49,6 +51,12 @@ export async function onFarPlaces(prove: (name: string, makePlace: () => Promise
     prove("s3", async () => {
       const place = s3Place(url);
       return closing((options) => new S3BucketCheckpointer({ ...options, ...place }), nothing);
+    });
+  });
+  await describeWithService("dynamodb", (url) => {
+    prove("dynamodb", async () => {
+      const place = dynamodbPlace(url);
+      return closing((options) => new DynamodbCheckpointer({ ...options, ...place }), nothing);
     });
   });
   await describeWithService("opensearch", (url) => {
