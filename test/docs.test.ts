@@ -64,3 +64,29 @@ describe("the pages in docs/", () => {
     }
   });
 });
+
+describe("ARCHITECTURE.md", () => {
+  const root = new URL("../", import.meta.url);
+  const page = (): Promise<string> => readFile(new URL("ARCHITECTURE.md", root), "utf8");
+  const section = (text: string, title: string): string =>
+    text.slice(text.indexOf(`## ${title}`), text.indexOf("\n## ", text.indexOf(`## ${title}`)));
+
+  test("names five files that are read in an hour: they are there, and have at most 1,500 lines together", async () => {
+    const named = [...section(await page(), "A first hour").matchAll(/^\d\. `(src\/\S+\.ts)`/gm)].map(
+      ([, path = ""]) => path,
+    );
+    expect(named).toHaveLength(5);
+    const texts = await Promise.all(named.map((path) => readFile(new URL(path, root), "utf8")));
+    expect(texts.reduce((sum, text) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(1500);
+  });
+
+  test("its map of the core names no file that is not there", async () => {
+    const text = section(await page(), "The map");
+    const [, core = ""] = /\n( {2}driver\/[\s\S]*?)\n {2}saver\//.exec(text) ?? [];
+    const entries = await readdir(new URL("src/", root), { recursive: true });
+    const there = new Set(entries.map((entry) => entry.slice(entry.lastIndexOf("/") + 1)));
+    const named = [...core.matchAll(/(?<![\w/-])[a-z][a-z0-9-]*\.ts\b/g)].map(([name]) => name);
+    expect(named.length).toBeGreaterThan(40);
+    expect(named.filter((name) => !there.has(name))).toEqual([]);
+  });
+});
