@@ -20,6 +20,7 @@ import type { SendOptions } from "./signals/sending.ts";
 
 /** A bare checkpoint id stands for the option, `load(id, "c1")`, and so does a summary, `load(id, summary)`. */
 export function refOf(method: string, given: string | CheckpointRef | undefined): CheckpointRef {
+  if (given === undefined) return {};
   if (typeof given === "string") return { checkpointId: given };
   return isPlainObject(given) && typeof given?.checkpointId === "string"
     ? optionsOf<CheckpointRef>(method, given, SUMMARY)

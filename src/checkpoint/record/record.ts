@@ -292,20 +292,17 @@ export function openRecord(record: LogRecord): RecordHeader {
 /** Compares a record with its checksum without parsing it. Its format must have been recognised before. */
 export function assertChecksum(record: LogRecord): void {
   const { header, body, seq, checkpointId } = record;
-  const sum = checksumOf(record, header, Math.max(0, header.length - SEAL_LENGTH), body);
-  if (hasSeal(header, sum)) return;
+  const begin = header.length - SEAL_LENGTH;
+  const sum = checksumOf(record, header, Math.max(0, begin), body);
+  // Compared part by part: to join them would make a text for every record of a load.
+  const isSealed = header.startsWith(SUM_BEGINS, begin) && header.endsWith(SUM_ENDS);
+  if (isSealed && header.startsWith(sum, begin + SUM_BEGINS.length)) return;
   throw new StateError(
     "CORRUPT",
     `record ${seq} does not match its checksum: the stored bytes were damaged or changed by hand`,
     { location: `record ${seq}`, ...(checkpointId !== undefined && { checkpointId }) },
   );
 }
-
-/** Compared part by part: to join them would make a text for every record of a load. */
-const hasSeal = (header: string, sum: string): boolean =>
-  header.startsWith(SUM_BEGINS, header.length - SEAL_LENGTH) &&
-  header.startsWith(sum, header.length - SUM_ENDS.length - SUM_LENGTH) &&
-  header.endsWith(SUM_ENDS);
 
 /** What a record builds on, of a header that was only parsed. */
 export const buildsOnOf = ({ seq }: LogEntry, { buildsOn, kind }: LinkHeader): number =>

@@ -42,11 +42,13 @@ export async function loadNewest(context: CheckpointContext, place: Place): Prom
   }
   const chain = await context.call(place, (log) => log.readTail(threadId));
   if (chain === undefined) return forgotten(context, threadId);
-  return context.guard(place, async () => {
+  try {
     const newest = headOf(chain);
     if (newest === 0) return forgotten(context, threadId);
     return newestState(context, threadId, threadAt(context, chain, rebuild(chain, newest)));
-  });
+  } catch (error) {
+    throw context.placed(place, error);
+  }
 }
 
 const placeOfCheckpoint = ({ tail: { generation }, seq, writeId }: Position): KnownPlace => ({

@@ -247,11 +247,10 @@ class Saving {
   }
 
   async #planAsking(tail: Tail | undefined, isRetry: boolean, isNamed: boolean): Promise<Plan> {
-    if (isRetry) {
-      this.#expected = await this.#reconsidered(tail);
-      this.#position = positionOf(this.#context, this.#state, this.#thread.id);
-    }
+    if (isRetry) this.#expected = await this.#reconsidered(tail);
     if (mayBeLeased(this.#expected?.tail, this.#options.lease)) await this.#heedLease();
+    // Another save of the same state may have ended meanwhile.
+    this.#position = positionOf(this.#context, this.#state, this.#thread.id);
     this.#signals = this.#leavesSignals() ? await waitingRecords(this.#thread, this.#expected?.tail) : [];
     const body = this.#planBody();
     if (!isNamed || this.#expected === undefined) return this.#recordOf(body, {});
