@@ -40,3 +40,23 @@ test("a prune that is interrupted between its batches leaves the newest checkpoi
   await other.put({ threadId: "t", checkpointId: idOf(count + 1), checkpointData: { step: "next" } });
   expect((await other.get({ threadId: "t" }))?.checkpointId).toBe(idOf(count + 1));
 });
+
+test.each([
+  ["a checkpoint of a subgraph", { keepLast: 1 }, ["c2"]],
+  ["no checkpoint", undefined, []],
+])("writes that wait for a checkpoint never stand for the thread: %s stays beside them", async (_, prune, ids) => {
+  const log = new MemoryLog();
+  const saver = new CheckpointSaver({ log });
+  const place = { threadId: "t", checkpointNs: "agent:1" };
+  for (const checkpointId of ["c1", "c2"]) {
+    await saver.put({ ...place, checkpointId, checkpointData: {}, metadata: { run_id: "r" } });
+  }
+  await saver.putWrites({ ...place, checkpointId: "c3", taskId: "a", writes: [["x", "waits"]] });
+  if (prune === undefined) await saver.deleteForRuns({ threadId: "t", runIds: ["r"] });
+  else await saver.prune({ threadId: "t", ...prune });
+  const reader = new CheckpointSaver({ log });
+  const left = await reader.listCheckpoints({ threadId: "t" });
+  expect(left.map(({ checkpointId }) => checkpointId)).toEqual(ids);
+  await reader.put({ ...place, checkpointId: "c3", checkpointData: {} });
+  expect((await reader.get({ ...place, checkpointId: "c3" }))?.pendingWrites).toHaveLength(1);
+});

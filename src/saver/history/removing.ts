@@ -136,10 +136,13 @@ async function rewrite(thread: Thread, records: Records, staying: readonly Kept[
   // A planned edit of the old records can tell that they are gone.
   const edited = { ...end.thread, edits: editsAt(end) + 1 };
   const { seq, writeId, greatest } = end;
-  // The thread's head stays what it is until the new epoch has its own: a prune may be interrupted between two batches.
-  Object.assign(epoch, { base: seq + 1, tail: seq, writeId, head: end.head, thread: edited, greatest });
   const newest = newestIds(staying);
-  const head = staying.find(({ ns, id }) => ns === "" && newest.get(ns) === id) ?? staying.at(-1);
+  // Writes that wait for their checkpoint stand for nothing.
+  const checkpoints = staying.filter((kept) => kept.epoch.find(kept) !== undefined);
+  const head = checkpoints.find(({ ns, id }) => ns === "" && newest.get(ns) === id) ?? checkpoints.at(-1);
+  // The thread's head stays what it is until the new epoch has its own: a prune may be interrupted between two batches.
+  const headBefore = head === undefined ? 0 : end.head;
+  Object.assign(epoch, { base: seq + 1, tail: seq, writeId, head: headBefore, thread: edited, greatest });
   const named = subjectsToKeep(records, staying);
   const written = staying.map((kept) => {
     const subjects = kept === named.in ? named.subjects : [];
