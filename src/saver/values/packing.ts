@@ -177,8 +177,9 @@ function packItems(items: readonly unknown[], place: Place, depth: number, packi
   const packed: Packed[] = [];
   for (let index = 0; index < items.length; index++) {
     const item = items[index];
-    const part = pack(item, { parent: place, step: index }, depth + 1, packing);
-    packing.shadows?.remember(item, part);
+    const known = typeof item === "object" && item !== null ? packing.shadows?.find(item) : undefined;
+    const part = known ?? pack(item, { parent: place, step: index }, depth + 1, packing);
+    if (known === undefined) packing.shadows?.remember(item, part);
     packed.push(part);
   }
   return packedList(packed);

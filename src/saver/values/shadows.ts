@@ -1,36 +1,27 @@
 import type { Packed } from "./packing.ts";
 
-/** What an object looked like: its prototype, its keys, and its values or their shadows. */
-interface Shadow {
+/** One object of a value as it was: its prototype, its keys, and what they led to. Objects in it have layers of their own. */
+interface Layer {
+  readonly object: object;
   readonly prototype: unknown;
   readonly keys: readonly string[];
   readonly values: readonly unknown[];
 }
 
-/** Marks a nested shadow among plain values. */
-class Nested {
-  readonly object: object;
-  readonly shadow: Shadow;
-
-  constructor(object: object, shadow: Shadow) {
-    this.object = object;
-    this.shadow = shadow;
-  }
-}
-
 interface Remembered {
-  readonly shadow: Shadow;
+  readonly layers: readonly Layer[];
   readonly packed: Packed;
 }
 
-/** A shadow costs about as much as the object: a smaller one is packed again just as fast. */
+/** Remembering costs about as much as the object: a smaller one is packed again just as fast. */
 const SHORTEST_REMEMBERED = 96;
 const MOST_LEVELS = 12;
 
 /**
- * Recognises elements that were packed before. A graph's state is mutable, so the
- * same object does not prove the same value: each is compared with its earlier
- * shape. Strings are compared by reference first, so their text is rarely read.
+ * What objects were packed as, while they are as they were. Of what a program keeps
+ * changing it packs little anew, but it may hold the same object and have changed it
+ * in place: so each is compared with how it looked. Strings are compared by reference
+ * first, so their text is rarely read.
  */
 export class Shadows {
   readonly #known = new WeakMap<object, Remembered>();
@@ -43,49 +34,41 @@ export class Shadows {
 
   find(value: object): Packed | undefined {
     const known = this.#known.get(value);
-    return known !== undefined && isAsBefore(value, known.shadow) ? known.packed : undefined;
+    return known?.layers.every(isAsBefore) === true ? known.packed : undefined;
   }
 
   remember(value: unknown, packed: Packed): void {
     if (typeof value !== "object" || value === null) return;
     if (typeof packed === "string" && packed.length < SHORTEST_REMEMBERED) return;
-    if (this.#known.get(value)?.packed === packed) return;
-    const shadow = this.#shadowOf(value, 0);
-    if (shadow !== undefined) this.#known.set(value, { shadow, packed });
+    const layers: Layer[] = [];
+    if (this.#addLayers(value, 0, layers)) this.#known.set(value, { layers, packed });
   }
 
-  #shadowOf(value: object, level: number): Shadow | undefined {
-    const prototype: unknown = Object.getPrototypeOf(value);
+  /** False where something in it can change without being noticed. */
+  #addLayers(object: object, level: number, layers: Layer[]): boolean {
+    const prototype: unknown = Object.getPrototypeOf(object);
     const isPlain = prototype === Object.prototype || prototype === Array.prototype;
-    if (level > MOST_LEVELS || !(isPlain || this.#mayHold(value))) return undefined;
-    const keys = Object.keys(value);
+    if (level > MOST_LEVELS || !(isPlain || this.#mayHold(object))) return false;
+    const keys: string[] = [];
     const values: unknown[] = [];
-    for (const key of keys) {
-      const part = (value as Record<string, unknown>)[key];
-      if (typeof part !== "object" || part === null) {
-        values.push(part);
-        continue;
-      }
-      const shadow = this.#shadowOf(part, level + 1);
-      if (shadow === undefined) return undefined;
-      values.push(new Nested(part, shadow));
+    for (const key in object) {
+      keys.push(key);
+      values.push((object as Record<string, unknown>)[key]);
     }
-    return { prototype, keys, values };
+    layers.push({ object, prototype, keys, values });
+    return values.every(
+      (part) => typeof part !== "object" || part === null || this.#addLayers(part, level + 1, layers),
+    );
   }
 }
 
-function isAsBefore(value: object, shadow: Shadow): boolean {
-  if (Object.getPrototypeOf(value) !== shadow.prototype) return false;
-  const keys = Object.keys(value);
-  if (keys.length !== shadow.keys.length) return false;
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string;
-    if (key !== shadow.keys[index]) return false;
-    const before = shadow.values[index];
-    const now = (value as Record<string, unknown>)[key];
-    if (before instanceof Nested) {
-      if (now !== before.object || !isAsBefore(before.object, before.shadow)) return false;
-    } else if (!Object.is(now, before)) return false;
+/** `for in` makes no list of keys, of which a long state would need tens of thousands for each put. */
+function isAsBefore({ object, prototype, keys, values }: Layer): boolean {
+  if (Object.getPrototypeOf(object) !== prototype) return false;
+  let index = 0;
+  for (const key in object) {
+    if (key !== keys[index] || !Object.is((object as Record<string, unknown>)[key], values[index])) return false;
+    index++;
   }
-  return true;
+  return index === keys.length;
 }
