@@ -1,12 +1,11 @@
 import { type AppendShape, appendBlock } from "../../src/backends/oracle/append-block.ts";
 import { oracleDdl } from "../../src/backends/oracle/ddl.ts";
-import { QUERY_COUNTS } from "../../src/backends/oracle/finding.ts";
 import { FACTS_OF_SESSION } from "../../src/backends/oracle/handle.ts";
 import { saverTableNames, type TableNames, tableNames } from "../../src/backends/oracle/layout.ts";
-import { memberCondition } from "../../src/backends/oracle/metadata.ts";
 import { PREPARE_SESSION } from "../../src/backends/oracle/open-pool.ts";
 import { COLUMNS_OF, MAY_CREATE } from "../../src/backends/oracle/prepare-tables.ts";
-import { statements } from "../../src/backends/oracle/statements.ts";
+import { dialect, statements } from "../../src/backends/oracle/statements.ts";
+import { QUERY_COUNTS } from "../../src/backends/oracle/storage.ts";
 import { clearBlock, writeBlock } from "../../src/backends/oracle/store-block.ts";
 import {
   COLUMNS,
@@ -20,6 +19,8 @@ import { type StoreTables, storeTables } from "../../src/backends/oracle/store-l
 import { TEXT_INDEX_OF } from "../../src/backends/oracle/text-index.ts";
 import { INDEX_OF } from "../../src/backends/oracle/vector-index.ts";
 import { wordsStatements } from "../../src/backends/oracle/words-statements.ts";
+import { withMember } from "../../src/checkpoint/sql-log/members.ts";
+import { reads } from "../../src/checkpoint/sql-log/reads.ts";
 import type { Condition } from "../../src/store/conditions.ts";
 import * as queries from "../../src/store/sql-store/queries.ts";
 import type { Sql } from "../../src/store/sql-store/sql.ts";
@@ -46,19 +47,17 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
 function everyStatementOfLog(names: TableNames): readonly string[] {
   const sql = statements(names);
   const words = wordsStatements(names);
-  const conditions = ['"text"', "1", "true"].map((value) => memberCondition("t.metadata", "a key", value)?.condition);
-  const readings = [
-    ...Object.values(sql).filter((each) => typeof each === "object"),
-    sql.threads(),
-    words.unindexed,
-    ...QUERY_COUNTS.map((count) => words.search(count)),
-    ...conditions.map((condition) => sql.threads(` AND (t.unindexed = 1 OR ${condition})`)),
-  ];
+  const dialects = [dialect(false), dialect(true)];
+  const queries = dialects.flatMap((each) => [
+    ...Object.values(reads(each, names)),
+    ...Object.values(withMember(each, names)),
+  ]);
   return [
-    ...Object.values(sql).filter((each) => typeof each === "string"),
-    ...readings.flatMap(({ short, long }) => [short, long]),
+    ...Object.values(sql),
+    ...queries.map(({ text }) => text),
+    ...QUERY_COUNTS.map((count) => words.search(count)).flatMap(({ short, long }) => [short, long]),
     ...everyShape().map((shape) => appendBlock(names, shape)),
-    ...[words.stale, words.lastStale, words.progress, words.index(0), words.index(1), words.index(2)],
+    ...[words.index(0), words.index(1), words.index(2)],
     `SELECT part, version FROM ${names.version}`,
   ];
 }

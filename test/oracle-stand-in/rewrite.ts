@@ -150,6 +150,7 @@ const PLSQL: readonly (readonly [RegExp, string])[] = [
   [/\bWHEN DUP_VAL_ON_INDEX\b/g, "WHEN unique_violation"],
   [/\bINTO (v_)/g, "INTO STRICT $1"],
   [/\bIF SQL%ROWCOUNT = 0 THEN\b/g, "IF NOT FOUND THEN"],
+  [/\bIF SQL%ROWCOUNT > 0 THEN\b/g, "IF FOUND THEN"],
   [/\b(v_\w+) := SQL%ROWCOUNT;/g, "GET DIAGNOSTICS $1 = ROW_COUNT;"],
   [/\bRAISE_APPLICATION_ERROR\(-20(\d{3}), /g, "RAISE EXCEPTION USING ERRCODE = 'OR$1', MESSAGE = ("],
   [/\bFOR UPDATE WAIT \d+/g, "FOR UPDATE"],

@@ -54,7 +54,7 @@ export const DIALECT: PlainDialect = {
   now: NOW,
   later: (name) => `TIMESTAMPADD(MICROSECOND, :${name} * 1000, ${NOW})`,
   ttlMs: "TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), t.expires_at) / 1000",
-  clock: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1000",
+  clock: "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) / 1000 AS now",
   entry: entryColumns,
   body: (table, wanted) =>
     wanted === undefined ? `${table}.body` : `CASE WHEN ${wanted} THEN ${table}.body END AS body`,

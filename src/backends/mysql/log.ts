@@ -1,6 +1,6 @@
 import type { LogCapabilities } from "../../checkpoint/log/thread-log.ts";
-import { memberOf } from "../../checkpoint/sql-log/members.ts";
-import { PlainChanges, withMember } from "../../checkpoint/sql-log/plain-changes.ts";
+import { memberOf, withMember } from "../../checkpoint/sql-log/members.ts";
+import { PlainChanges } from "../../checkpoint/sql-log/plain-changes.ts";
 import { reads } from "../../checkpoint/sql-log/reads.ts";
 import { SqlLog, type SqlStorage } from "../../checkpoint/sql-log/sql-log.ts";
 import { searchWordsTable } from "../../checkpoint/sql-log/words-table.ts";

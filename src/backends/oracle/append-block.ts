@@ -59,6 +59,7 @@ const claimVariables = (
   v_summary VARCHAR2(4000 BYTE)${ownHead ? " := :b_summary" : ""};
   v_head_metadata CLOB${ownHead ? " := :b_metadata" : ""};
   v_head_unindexed NUMBER${ownHead ? " := :b_unindexed" : ""};
+  v_head_members VARCHAR2(4000 BYTE)${ownHead ? " := :b_members" : ""};
 ${ownHead ? "" : "  v_old_head NUMBER;\n  v_short_metadata VARCHAR2(4000 BYTE);\n"}${drops ? "  v_below NUMBER := :b_below;\n  v_dropped CLOB := :b_dropped;\n" : ""}${edits ? "  v_words_to NUMBER := :b_words_to;\n" : ""}`;
 
 const RECORD_VARIABLES = `  v_seq NUMBER;
@@ -70,6 +71,7 @@ const RECORD_VARIABLES = `  v_seq NUMBER;
   v_header VARCHAR2(4000 BYTE);
   v_metadata VARCHAR2(4000 BYTE);
   v_unindexed NUMBER;
+  v_members VARCHAR2(4000 BYTE);
   v_body RAW(2000);
   v_lengthy NUMBER;
   v_body_bytes NUMBER;
@@ -81,7 +83,19 @@ const RECORD_VARIABLES = `  v_seq NUMBER;
 
 /** The columns of a record after its key. */
 const COLUMNS = [
-  ...["base", "head", "write_id", "checkpoint_id", "names", "header", "metadata", "unindexed", "body", "lengthy"],
+  ...[
+    "base",
+    "head",
+    "write_id",
+    "checkpoint_id",
+    "names",
+    "header",
+    "metadata",
+    "unindexed",
+    "members",
+    "body",
+    "lengthy",
+  ],
   ...["body_bytes", "long_names", "long_header", "long_metadata", "long_body"],
 ];
 
@@ -89,7 +103,7 @@ const COLUMNS = [
 const UNCHANGED = `thread_id = v_thread AND generation = v_generation AND tail = v_expected
       AND tail_write_id = v_expected_write AND ${ALIVE}`;
 
-const claim = ({ threads, records }: TableNames, { ownHead }: AppendShape): string => `  IF v_expected = 0 THEN
+const claim = ({ threads, records, members }: TableNames, { ownHead }: AppendShape): string => `  IF v_expected = 0 THEN
     BEGIN
       INSERT INTO ${threads} (thread_id, generation, tail, tail_write_id, head, checkpoint_id, summary, metadata, unindexed, updated_at,
         expires_at)
@@ -100,8 +114,13 @@ const claim = ({ threads, records }: TableNames, { ownHead }: AppendShape): stri
         RETURN;
     END;
   ELSE
-${ownHead ? claimWithHead(threads) : claimBehindHead(threads, records)}
-  END IF;`;
+${ownHead ? claimWithHead(threads) : claimBehindHead(threads, records, members)}
+  END IF;${
+    ownHead
+      ? `
+${moveMembers(threads, members)}`
+      : ""
+  }`;
 
 const claimWithHead = (threads: string): string => `    UPDATE ${threads}
     SET tail = v_tail, tail_write_id = v_tail_write_id, head = v_thread_head, checkpoint_id = v_head_id, summary = v_summary, metadata = v_head_metadata,
@@ -111,7 +130,17 @@ const claimWithHead = (threads: string): string => `    UPDATE ${threads}
       RETURN;
     END IF;`;
 
-const claimBehindHead = (threads: string, records: string): string => `    BEGIN
+/** The index of metadata, where that of the head is another one now. */
+const moveMembers = (threads: string, members: string): string => `  UPDATE ${threads} SET members = v_head_members
+  WHERE thread_id = v_thread AND (members <> v_head_members OR (members IS NULL AND v_head_members IS NOT NULL)
+    OR (members IS NOT NULL AND v_head_members IS NULL));
+  IF SQL%ROWCOUNT > 0 THEN
+    DELETE FROM ${members} WHERE thread_id = v_thread;
+    INSERT INTO ${members} (member, thread_id)
+    SELECT d.seq, v_thread FROM JSON_TABLE(v_head_members, '$[*]' COLUMNS (seq NUMBER PATH '$')) d;
+  END IF;`;
+
+const claimBehindHead = (threads: string, records: string, members: string): string => `    BEGIN
       SELECT head INTO v_old_head FROM ${threads}
       WHERE ${UNCHANGED}
       FOR UPDATE;
@@ -124,8 +153,8 @@ const claimBehindHead = (threads: string, records: string): string => `    BEGIN
     WHERE thread_id = v_thread;
     IF v_old_head <> v_thread_head THEN
       BEGIN
-        SELECT checkpoint_id, header, metadata, long_metadata, unindexed
-        INTO v_head_id, v_summary, v_short_metadata, v_head_metadata, v_head_unindexed
+        SELECT checkpoint_id, header, metadata, long_metadata, unindexed, members
+        INTO v_head_id, v_summary, v_short_metadata, v_head_metadata, v_head_unindexed, v_head_members
         FROM ${records} WHERE thread_id = v_thread AND seq = v_thread_head;
       EXCEPTION
         WHEN NO_DATA_FOUND THEN
@@ -140,6 +169,7 @@ const claimBehindHead = (threads: string, records: string): string => `    BEGIN
       UPDATE ${threads}
       SET checkpoint_id = v_head_id, summary = v_summary, metadata = v_head_metadata, unindexed = v_head_unindexed
       WHERE thread_id = v_thread;
+${moveMembers(threads, members)}
     END IF;`;
 
 /** The words of replaced records go at once, and those after them; the next search indexes them again. */
@@ -173,12 +203,10 @@ const add = (names: TableNames, place: number, named: boolean): string => `${ass
   VALUES (v_thread, v_seq, ${COLUMNS.map((column) => `v_${column}`).join(", ")});
 ${keepNames(names.names, named)}${names.saver === undefined ? "" : `\n${keepGraph(names.saver, place)}`}`;
 
-const keepNames = (table: string, named: boolean): string => `  IF v_checkpoint_id IS NOT NULL THEN
-    INSERT INTO ${table} (thread_id, name, seq) VALUES (v_thread, v_checkpoint_id, v_seq);
-  END IF;${named ? keepFurtherNames(table) : ""}`;
-
-const keepFurtherNames = (table: string): string => `
-  IF v_names IS NOT NULL THEN
+const keepNames = (table: string, named: boolean): string =>
+  !named
+    ? ""
+    : `  IF v_names IS NOT NULL THEN
     v_long_names := v_names;
   END IF;
   IF v_long_names IS NOT NULL THEN

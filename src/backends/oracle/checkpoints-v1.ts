@@ -8,7 +8,7 @@ import type { TableNames } from "./layout.ts";
  * INITRANS and PCTFREE leave room for several writers in one data block of threads:
  * without it, the server may report two of them as a deadlock.
  */
-export const checkpointsV1 = ({ threads, records, names, words }: TableNames): readonly string[] => [
+export const checkpointsV1 = ({ threads, records, names, members, words }: TableNames): readonly string[] => [
   `CREATE TABLE ${threads} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL PRIMARY KEY,
   generation VARCHAR2(1024 BYTE) NOT NULL,
@@ -19,6 +19,7 @@ export const checkpointsV1 = ({ threads, records, names, words }: TableNames): r
   summary VARCHAR2(4000 BYTE),
   metadata CLOB CHECK (metadata IS JSON),
   unindexed NUMBER(1),
+  members VARCHAR2(4000 BYTE),
   updated_at TIMESTAMP(3) WITH TIME ZONE DEFAULT SYSTIMESTAMP NOT NULL,
   expires_at TIMESTAMP(3),
   words_to NUMBER(16) DEFAULT 0 NOT NULL,
@@ -37,6 +38,7 @@ export const checkpointsV1 = ({ threads, records, names, words }: TableNames): r
   header VARCHAR2(4000 BYTE),
   metadata VARCHAR2(4000 BYTE),
   unindexed NUMBER(1),
+  members VARCHAR2(4000 BYTE),
   body RAW(2000),
   lengthy NUMBER(1) NOT NULL,
   body_bytes NUMBER(12) NOT NULL,
@@ -46,12 +48,19 @@ export const checkpointsV1 = ({ threads, records, names, words }: TableNames): r
   long_body BLOB,
   PRIMARY KEY (thread_id, seq)
 )`,
+  `CREATE INDEX ${records}_BY_CHECKPOINT ON ${records} (thread_id, checkpoint_id, seq)`,
   `CREATE TABLE ${names} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
   name VARCHAR2(1024 BYTE) NOT NULL,
   seq NUMBER(16) NOT NULL,
   PRIMARY KEY (thread_id, name, seq)
 )`,
+  `CREATE TABLE ${members} (
+  member NUMBER(16) NOT NULL,
+  thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+  PRIMARY KEY (member, thread_id)
+)`,
+  `CREATE INDEX ${members}_BY_THREAD ON ${members} (thread_id)`,
   `CREATE TABLE ${words} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
   seq NUMBER(16) NOT NULL,
@@ -66,6 +75,7 @@ export const columnsV1 = ({
   threads,
   records,
   names,
+  members,
   words,
 }: TableNames): Readonly<Record<string, readonly string[]>> => ({
   [threads]: [
@@ -80,16 +90,19 @@ export const columnsV1 = ({
       "METADATA",
       "UNINDEXED",
     ],
-    ...["UPDATED_AT", "EXPIRES_AT", "WORDS_TO", "EDITS"],
+    ...["MEMBERS", "UPDATED_AT", "EXPIRES_AT", "WORDS_TO", "EDITS"],
   ],
   [records]: [
     ...["THREAD_ID", "SEQ", "BASE", "HEAD", "WRITE_ID", "CHECKPOINT_ID", "NAMES", "HEADER", "METADATA", "UNINDEXED"],
-    ...["BODY", "LENGTHY", "BODY_BYTES", "LONG_NAMES", "LONG_HEADER", "LONG_METADATA", "LONG_BODY"],
+    ...["MEMBERS", "BODY", "LENGTHY", "BODY_BYTES", "LONG_NAMES", "LONG_HEADER", "LONG_METADATA", "LONG_BODY"],
   ],
   [names]: ["THREAD_ID", "NAME", "SEQ"],
+  [members]: ["MEMBER", "THREAD_ID"],
   [words]: ["THREAD_ID", "SEQ", "WORD_COUNT", "WORDS"],
 });
 
 /** The grants of a user that only works with the tables: what it needs, and nothing more. */
-export const grantsV1 = ({ threads, records, names, words }: TableNames, role: string): readonly string[] =>
-  [threads, records, names, words].map((table) => `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`);
+export const grantsV1 = ({ threads, records, names, members, words }: TableNames, role: string): readonly string[] =>
+  [threads, records, names, members, words].map(
+    (table) => `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`,
+  );

@@ -10,10 +10,8 @@ import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { openCheckpointer } from "../open.ts";
 import { partsOf } from "./dsn.ts";
-import { listThreads } from "./finding.ts";
 import { type OracleCheckpointerOptions, oracleCheckpointer, oracleConnection } from "./index.ts";
-import { tableNames } from "./layout.ts";
-import { statements } from "./statements.ts";
+import { inOrder } from "./storage.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const refusedAtOnce = (options: object): unknown => {
@@ -55,10 +53,11 @@ describe("wrong options are refused at once, and no error shows them", () => {
 });
 
 test("a page of threads that is not in byte order is an error, so that no walk skips threads", async () => {
-  const row = (id: string) => ({ THREAD_ID: id, SEQ: 1, BASE: 1, HEAD: 1, CHECKPOINT_ID: "c", LENGTHY: 0 });
-  const asGermans = async () => ["a", "Ä", "b"].map(row);
-  const walk = () => listThreads(asGermans, statements(tableNames("T")), { prefix: "", limit: 10 });
-  expect(await failureOf(walk)).toMatchObject({ message: expect.stringContaining("sort as a language does") });
+  const walk = async (...ids: readonly string[]) => inOrder(ids.map((id) => ({ thread_id: id })));
+  expect(await walk("a", "b", "Ä")).toHaveLength(3);
+  expect(await failureOf(() => walk("a", "Ä", "b"))).toMatchObject({
+    message: expect.stringContaining("sort as a language does"),
+  });
 });
 
 test("a URL names a service or an alias, and its credentials are decoded", () => {

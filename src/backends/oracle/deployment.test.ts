@@ -117,6 +117,7 @@ await describeWithStandIn((place) => {
       "GRANT SELECT, INSERT, UPDATE, DELETE ON A TO APP",
       "GRANT SELECT, INSERT, UPDATE, DELETE ON A_RECORDS TO APP",
       "GRANT SELECT, INSERT, UPDATE, DELETE ON A_NAMES TO APP",
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON A_MEMBERS TO APP",
       "GRANT SELECT, INSERT, UPDATE, DELETE ON A_WORDS TO APP",
     ]);
     expect(() => oracleDdl({ role: "a; DROP TABLE B" })).toThrow(/role must be/);

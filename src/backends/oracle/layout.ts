@@ -15,6 +15,7 @@ export const DEFAULT_TABLE_NAME = "HOLDFAST";
  *   summary           VARCHAR2                   its header, which is JSON; NULL where that is long
  *   metadata          CLOB IS JSON               its metadata; NULL where there is none
  *   unindexed         NUMBER                     1: its metadata is not stored here, because JSON functions may not understand it
+ *   members           VARCHAR2                   the numbers that the index of metadata has of it, as a JSON list
  *   updated_at        TIMESTAMP WITH TIME ZONE
  *   expires_at        TIMESTAMP, UTC             NULL: never. Past it, the thread is invisible
  *   words_to          NUMBER                     up to which position the words are indexed: saves do not wait for that
@@ -22,15 +23,19 @@ export const DEFAULT_TABLE_NAME = "HOLDFAST";
  *
  * HOLDFAST_RECORDS    one row per record; deleted with its thread
  *   thread_id, seq                               PRIMARY KEY
- *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, unindexed
+ *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, unindexed, members
  *   names, header, metadata   VARCHAR2           exactly as they were given, names as a JSON list; NULL where they are long
  *   body              RAW                        NULL where it is long
  *   lengthy           NUMBER                     1: the body is long; 2: some text is; 3: both
  *   body_bytes        NUMBER
  *   long_names, long_header, long_metadata CLOB, long_body BLOB
  *
- * HOLDFAST_NAMES      every name of a record, its checkpoint id included; deleted with its thread
+ * HOLDFAST_NAMES      the further names of records, for finding them; deleted with its thread
  *   thread_id, name, seq                         PRIMARY KEY
+ *
+ * HOLDFAST_MEMBERS    in which threads the newest checkpoint's metadata has a member; deleted with its thread. Written only
+ *                     when that metadata changes: sql-log/members.ts
+ *   member, thread_id                            PRIMARY KEY
  *
  * HOLDFAST_WORDS      the words of a record, for an Oracle Text index on `words`. Used only if the schema has one; deleted with
  *                     its thread. There is no row above `words_to`
@@ -67,6 +72,7 @@ export interface TableNames {
   readonly threads: string;
   readonly records: string;
   readonly names: string;
+  readonly members: string;
   readonly words: string;
   readonly version: string;
   /** The tables that a saver has beside its log. */
@@ -98,10 +104,13 @@ export function qualified(tableName: string): { readonly owner: string | undefin
   return { owner, full: owner === undefined ? table : `${owner}.${table}` };
 }
 
-const logTables = (full: string): Pick<TableNames, "threads" | "records" | "names" | "words" | "version"> => ({
+const logTables = (
+  full: string,
+): Pick<TableNames, "threads" | "records" | "names" | "members" | "words" | "version"> => ({
   threads: full,
   records: `${full}_RECORDS`,
   names: `${full}_NAMES`,
+  members: `${full}_MEMBERS`,
   words: `${full}_WORDS`,
   version: `${full}_SCHEMA`,
 });

@@ -20,21 +20,6 @@ const MOST_TEXT_BYTES = 1000;
 const LEAST_NUMBER = 1e-100;
 const MOST_NUMBER = 1e100;
 
-/** A condition on the metadata `column` that every thread with this member meets. A few others may meet it too. */
-export interface MemberCondition {
-  readonly condition: string;
-  readonly binds: Readonly<Record<string, Bind>>;
-}
-
-/** No condition if SQL cannot express it. */
-export function memberCondition(column: string, key: string, valueJson: string): MemberCondition | undefined {
-  if (!isPlainKey(key)) return undefined;
-  const bind = comparable(valueJson);
-  if (bind === undefined) return { condition: `JSON_EXISTS(${column}, '$."${key}"')`, binds: {} };
-  const condition = `JSON_EXISTS(${column}, '$?(@."${key}" == $v)' PASSING :b_value AS "v")`;
-  return { condition, binds: { b_value: bind } };
-}
-
 /** The value that SQL compares with; `undefined` if SQL cannot compare it. */
 export function comparable(valueJson: string): Bind | undefined {
   if (UNINDEXABLE.test(valueJson)) return undefined;

@@ -20,6 +20,9 @@ export async function loadOracledb(): Promise<OracleModule> {
 /** Sort and compare by bytes, whatever the server's language; and use UTC, not the machine's time zone. */
 export const PREPARE_SESSION = "ALTER SESSION SET NLS_SORT = BINARY NLS_COMP = BINARY TIME_ZONE = '+00:00'";
 
+export const BINARY_ORDER =
+  "let its sessionCallback run ALTER SESSION SET NLS_SORT = BINARY NLS_COMP = BINARY, or hand in no pool";
+
 /** Wrong or expired: how a rotated password looks to a pool that has the old one. */
 const REFUSED_PASSWORD = [1017, 28001];
 /** How long the sessions of an abandoned pool may finish their work. */

@@ -1,4 +1,5 @@
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { membersIn } from "../../checkpoint/sql-log/members.ts";
 import { type Binds, bytes, number, text } from "./binds.ts";
 import { LONG_BODY, LONG_TEXT, SHORT_BODY_BYTES, SHORT_TEXT_BYTES } from "./layout.ts";
 import { isUnindexable } from "./metadata.ts";
@@ -31,6 +32,7 @@ export function recordBinds(record: LogRecord, place: number): Binds {
     [`b_header_${place}`]: text(texts.header.short),
     [`b_metadata_${place}`]: text(texts.metadata.short),
     [`b_unindexed_${place}`]: number(isUnindexable(metadata) ? 1 : null),
+    [`b_members_${place}`]: text(membersOf(metadata)),
     [`b_body_${place}`]: bytes(hasLongBody ? null : body),
     [`b_lengthy_${place}`]: number((hasLongBody ? LONG_BODY : 0) + (hasLongText ? LONG_TEXT : 0)),
     [`b_body_bytes_${place}`]: number(body.byteLength),
@@ -48,5 +50,12 @@ export function headBinds({ checkpointId, header, metadata }: LogRecord): Binds 
     b_summary: text(split(header).short),
     b_metadata: text(isUnindexable(metadata) ? null : metadata),
     b_unindexed: number(isUnindexable(metadata) ? 1 : null),
+    b_members: text(membersOf(metadata)),
   };
+}
+
+/** The numbers of the index of metadata. */
+function membersOf(metadata: string | undefined): string | null {
+  const members = membersIn(metadata);
+  return members.size === 0 ? null : JSON.stringify([...members]);
 }

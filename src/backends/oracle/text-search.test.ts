@@ -4,18 +4,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { onMessage, setFaults } from "../../../test/oracle-stand-in/install.ts";
 import { describeWithOracle, describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
+import { catchUp } from "../../checkpoint/sql-log/catch-up.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { markAt, put } from "../../testing/thread-log-cases/sample-records.ts";
 import { searchingCases } from "../../testing/thread-log-cases/searching.ts";
 import { recordSaying, wordsOf } from "../../testing/thread-log-cases/speaking-records.ts";
-import { catchUp } from "./catch-up.ts";
 import { oracleLogOptions } from "./checkpointer.ts";
 import { type OracleCheckpointerOptions, oracleCheckpointer, oracleConnection, oracleDdl } from "./index.ts";
 import { tableNames } from "./layout.ts";
 import { OracleLog } from "./log.ts";
-import { wordsStatements } from "./words-statements.ts";
+import { storageOf } from "./storage.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
@@ -215,23 +215,21 @@ await describeWithStandIn((place, postgresUrl) => {
       const log = new OracleLog(oracleLogOptions({ ...where(tableName), textIndex: true }));
       await put(log, "t", recordSaying(1, "secret"));
       const connection = oracleConnection({ dsn, user, password });
-      const handle = connection.lease(async (each) => each);
-      const opened = await handle.get();
-      const sql = wordsStatements(tableNames(tableName));
+      const handle = connection.lease((each) => storageOf(each, tableNames(tableName), { createsIndex: true }));
+      const storage = await handle.get();
       let edits = 0;
       await catchUp(
         {
-          sql,
-          ask: async (statement, binds, commit) => {
-            if (statement === sql.index(1) && edits++ === 0) {
+          ...storage,
+          index: async (batch) => {
+            if (batch.found.length === 1 && edits++ === 0) {
               await put(log, "t", markAt(2, { head: 1 }), { replace: [recordSaying(1, "harmless")] });
             }
-            return opened.ask(statement, binds, commit);
+            return storage.index(batch);
           },
-          read: async (reading, binds) => (await opened.ask(reading.short, binds)).rows,
-          signal: undefined,
         },
         wordsOf,
+        undefined,
       );
       expect(edits).toBeGreaterThan(1);
       const stored = await place.sql(`SELECT words FROM ${user}.${tableName}_words`);

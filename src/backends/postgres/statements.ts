@@ -12,7 +12,7 @@ export const DIALECT: SqlDialect = {
   page: (name) => `LIMIT :${name}`,
   now: "now()",
   ttlMs: "extract(epoch FROM t.expires_at - clock_timestamp()) * 1000",
-  clock: "extract(epoch FROM clock_timestamp()) * 1000",
+  clock: "SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now",
   entry: entryColumns,
   body: (table, wanted) =>
     wanted === undefined ? `${table}.body` : `CASE WHEN ${wanted} THEN ${table}.body END AS body`,

@@ -43,7 +43,7 @@ export async function catchUp(indexing: Indexing, wordsOf: WordsOf, signal: Abor
   let page = await indexing.read("stale", { after: FIRST, most: THREADS_PER_PAGE });
   if (page.length === 0) return;
   const isAll = page.length < THREADS_PER_PAGE;
-  const last = isAll ? "" : threadIdIn((await indexing.read("lastStale", {}))[0]);
+  const last = isAll ? "" : threadIdIn((await indexing.read("lastStale", { after: FIRST }))[0]);
   for (;;) {
     for (const thread of page) {
       if (signal?.aborted === true) return;

@@ -26,7 +26,7 @@ export interface SqlDialect {
   readonly now: string;
   /** The milliseconds that the thread `t` has left; NULL if it does not expire. */
   readonly ttlMs: string;
-  /** The server's clock in milliseconds since 1970. */
+  /** The query for the server's clock in milliseconds since 1970, as `now`. */
   readonly clock: string;
   /** The columns of an entry. */
   entry(table: string): string;
@@ -34,7 +34,7 @@ export interface SqlDialect {
   body(table: string, wanted?: string): string;
   /** The length of a body, without reading it. */
   bytesOf(table: string): string;
-  /** Whether a thread has something to index. */
+  /** Whether a thread has something to index. It may go by `:after`, an id before that of every such thread that is wanted. */
   readonly stale: string;
   /** The columns that tell how far a thread is indexed. */
   readonly progress: string;

@@ -1,4 +1,5 @@
 import { nodeCrypto } from "../../internal/node-builtins.ts";
+import type { SqlDialect, SqlTables, SqlText } from "./dialect.ts";
 
 /**
  * The index of metadata: rows `(member, thread)`. A member stands for a key with its value: a number made from both
@@ -59,4 +60,24 @@ function jsonOf(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Threads whose newest checkpoint has a member, and those that every query looks at, in the order of ids. */
+export function withMember(
+  dialect: SqlDialect,
+  tables: SqlTables & { readonly members: string },
+): { readonly from: SqlText; readonly to: SqlText } {
+  const { threads, records, members } = tables;
+  const ids = (member: string, to: string, name: string): string => `SELECT ${name}.* FROM (
+        SELECT m.thread_id, t.head FROM ${members} m JOIN ${threads} t ON t.thread_id = m.thread_id
+        WHERE m.member = ${member} AND m.thread_id >= :first${to}
+          AND (t.expires_at IS NULL OR t.expires_at > ${dialect.now})
+        ORDER BY m.thread_id ${dialect.page("most")}) ${name}`;
+  const page = (to: string): SqlText =>
+    dialect.statement(`SELECT p.thread_id, ${dialect.entry("r")} FROM (
+      SELECT u.thread_id, u.head FROM (${ids(":member", to, "found")} UNION ${ids(String(UNINDEXED), to, "always")}) u
+      ORDER BY u.thread_id ${dialect.page("most")}) p
+    LEFT JOIN ${records} r ON r.thread_id = p.thread_id AND r.seq = p.head
+    ORDER BY p.thread_id`);
+  return { from: page(""), to: page(" AND m.thread_id <= :last") };
 }

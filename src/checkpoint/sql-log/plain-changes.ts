@@ -2,7 +2,7 @@ import { recordsIn, replacedNothing } from "../log/driver-rules.ts";
 import type { AppendRequest, KnownPlace, LogRecord } from "../log/thread-log.ts";
 import type { IndexBatch } from "./catch-up.ts";
 import type { Row, SqlDialect, SqlTables, SqlText, Values } from "./dialect.ts";
-import { membersIn, UNINDEXED } from "./members.ts";
+import { membersIn } from "./members.ts";
 import { numberIn, positionIn, storedNames, storedWriteId, textIn } from "./rows.ts";
 import { storedWords, type WordsDialect, type WordsStatements, wordsStatements } from "./words-table.ts";
 
@@ -284,20 +284,3 @@ const storedMembers = (members: ReadonlySet<number>): string | null =>
 
 const membersOf = (row: Row): ReadonlySet<number> =>
   new Set(JSON.parse(textIn(row, "members") ?? "[]") as readonly number[]);
-
-/** Threads whose newest checkpoint has a member, and those that every query looks at, in the order of ids. */
-export function withMember(dialect: SqlDialect, tables: PlainTables): { from: SqlText; to: SqlText } {
-  const { threads, records, members } = tables;
-  const ids = (member: string, to: string, name: string): string => `SELECT ${name}.* FROM (
-        SELECT m.thread_id, t.head FROM ${members} m JOIN ${threads} t ON t.thread_id = m.thread_id
-        WHERE m.member = ${member} AND m.thread_id >= :first${to}
-          AND (t.expires_at IS NULL OR t.expires_at > ${dialect.now})
-        ORDER BY m.thread_id ${dialect.page("most")}) ${name}`;
-  const page = (to: string): SqlText =>
-    dialect.statement(`SELECT p.thread_id, ${dialect.entry("r")} FROM (
-      SELECT u.thread_id, u.head FROM (${ids(":member", to, "found")} UNION ${ids(String(UNINDEXED), to, "always")}) u
-      ORDER BY u.thread_id ${dialect.page("most")}) p
-    LEFT JOIN ${records} r ON r.thread_id = p.thread_id AND r.seq = p.head
-    ORDER BY p.thread_id`);
-  return { from: page(""), to: page(" AND m.thread_id <= :last") };
-}

@@ -116,7 +116,7 @@ export function reads(dialect: SqlDialect, { threads, records, names }: SqlTable
       JOIN ${records} r ON r.thread_id = :thread AND r.seq = m.seq
       WHERE m.so_far <= :bytes OR m.so_far = m.bytes ORDER BY r.seq`,
 
-    now: `SELECT ${dialect.clock} AS now`,
+    now: dialect.clock,
   };
   const compiled = Object.entries(texts).map(([name, text]) => [name, statement(text)] as const);
   return Object.fromEntries(compiled) as Reads;

@@ -1,5 +1,5 @@
 import type { Lease } from "../../driver/connection.ts";
-import type { ScrubReport } from "../../driver/driver.ts";
+import { type ScrubReport, unsupported } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { assertAppend, MOST_BYTES_READ } from "../log/driver-rules.ts";
@@ -183,11 +183,14 @@ export class SqlLog extends BaseThreadLog implements ThreadLog {
   }
 
   override async search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
-    return (await this.current()).search(words, range);
+    const storage = await this.current();
+    if (this.capabilities.search === undefined) throw unsupported("search");
+    return storage.search(words, range);
   }
 
   override async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     const { isLocked, recordsPerBatch } = await this.current();
+    if (this.capabilities.search === undefined) return;
     const indexing: Indexing = {
       read: (name, values) => this.#read(name, values),
       index: async (batch) => (await this.current()).index(batch),
