@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import { type Access, assertAccess } from "./access.ts";
 import { OpenOnce } from "./open-once.ts";
 import { invalid, type OptionKinds } from "./options.ts";
 
@@ -156,4 +157,39 @@ export function connectionFor<Connection extends object, Options extends object>
   const beside = Object.keys(ofConnection).find((name) => given[name as keyof typeof given] !== undefined);
   if (beside === undefined) return connection;
   throw invalid(`${factory}(): ${beside} is the connection's own; give it to ${opener}()`);
+}
+
+/** What bounds a pool of connections to a server, and what is done through it. */
+export interface PoolBounds {
+  readonly maxConnections: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+  readonly access: Access;
+}
+
+/** The options with these names, each with its kind. */
+export const POOL_BOUNDS = {
+  maxConnections: "number",
+  connectTimeoutMs: "number",
+  statementTimeoutMs: "number",
+  access: "string",
+} as const;
+
+/** The bounds that were given, checked, with the defaults filled in. */
+export function poolBounds(
+  given: { readonly [Name in keyof PoolBounds]?: PoolBounds[Name] | undefined },
+  patienceMs = 10_000,
+): PoolBounds {
+  const { maxConnections = 10, connectTimeoutMs = patienceMs, statementTimeoutMs = 30_000, access = "write" } = given;
+  assertAccess(access);
+  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
+    if (!Number.isInteger(value) || value <= 0) throw invalid(`${name} must be a whole number greater than 0`);
+  }
+  return { maxConnections, connectTimeoutMs, statementTimeoutMs, access };
+}
+
+/** A dsn or a pool, and not both. `opener` takes no connection, because it makes one. */
+export function assertDsnOrPool(taker: string, opener: string, given: { dsn?: unknown; pool?: unknown }): void {
+  if ((given.dsn === undefined) !== (given.pool === undefined)) return;
+  throw invalid(`${taker}() takes either a dsn or a pool${taker === opener ? "" : ", or a connection"}`);
 }

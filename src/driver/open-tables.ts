@@ -1,4 +1,5 @@
-import type { Part, Versions, VersionTable } from "./migrations.ts";
+import type { Lease } from "./connection.ts";
+import { type MigratedStore, migrate, type Part, type Versions, type VersionTable } from "./migrations.ts";
 
 /** The tables of a storage that has a schema, for whoever wants to see or change them by themselves. */
 export interface OpenTables {
@@ -10,4 +11,19 @@ export interface OpenTables {
   /** Creates the parts, or brings older ones up to date. */
   migrate(parts: readonly Part[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The tables that a lease leads to. A first contact that fails keeps nothing open. */
+export async function tablesOf(lease: Lease<MigratedStore>, parts: readonly Part[]): Promise<OpenTables> {
+  const store = await lease.get().catch(async (error: unknown) => {
+    await lease.release();
+    throw error;
+  });
+  return {
+    parts,
+    table: store.table,
+    versions: () => store.versions(),
+    migrate: (wanted) => migrate(store, wanted),
+    close: () => lease.release(),
+  };
 }

@@ -1,8 +1,13 @@
-import { type Access, assertAccess } from "../../driver/access.ts";
-import { SharedConnection } from "../../driver/connection.ts";
-import { assertOptions } from "../../driver/options.ts";
+import type { Access } from "../../driver/access.ts";
+import {
+  assertDsnOrPool,
+  POOL_BOUNDS,
+  type PoolBounds,
+  poolBounds,
+  SharedConnection,
+} from "../../driver/connection.ts";
+import { assertOptions, invalid } from "../../driver/options.ts";
 import { assertAddress, assertParameters } from "../../driver/url.ts";
-import { StateError } from "../../errors.ts";
 import type { MysqlHandle } from "./handle.ts";
 
 /** The part of a `mysql2` pool that is used here: of one with callbacks, or of one of `mysql2/promise`. */
@@ -41,22 +46,15 @@ export interface MysqlConnectionOptions {
 }
 
 /** The options of a connection, each with its kind. */
-export const CONNECTION_OPTIONS = {
+export const CONNECTION_OPTIONS: typeof POOL_BOUNDS & { readonly dsn: "string"; readonly pool: "object" } = {
   dsn: "string",
   pool: "object",
-  access: "string",
-  maxConnections: "number",
-  connectTimeoutMs: "number",
-  statementTimeoutMs: "number",
-} as const;
+  ...POOL_BOUNDS,
+};
 
 /** The options, checked, with the defaults filled in. */
-export interface ConnectionSettings {
+export interface ConnectionSettings extends PoolBounds {
   readonly source: { readonly dsn: string } | { readonly pool: MysqlPool };
-  readonly maxConnections: number;
-  readonly connectTimeoutMs: number;
-  readonly statementTimeoutMs: number;
-  readonly access: Access;
 }
 
 /** One pool for everything that is kept in one database. Opened on first use; closed when its last holder closes. */
@@ -95,17 +93,9 @@ export function mysqlConnection(options: MysqlConnectionOptions): MysqlConnectio
 
 /** `taker` names the function that was given the options. */
 export function connectionOf(taker: string, given: MysqlConnectionOptions): MysqlConnection {
-  const { maxConnections = 10, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000, access = "write" } = given;
-  assertAccess(access);
-  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
-    if (!Number.isInteger(value) || value <= 0) throw invalid(`${name} must be a whole number greater than 0`);
-  }
   const { dsn, pool } = given;
-  if ((dsn === undefined) === (pool === undefined)) {
-    const also = taker === "mysqlConnection" ? "" : ", or a connection";
-    throw invalid(`${taker}() takes either a dsn or a pool${also}`);
-  }
-  const bounds = { maxConnections, connectTimeoutMs, statementTimeoutMs, access };
+  assertDsnOrPool(taker, "mysqlConnection", given);
+  const bounds = poolBounds(given);
   if (pool === undefined) return new MysqlConnection({ source: { dsn: parseMysqlUrl(dsn ?? "").dsn }, ...bounds });
   const { getConnection, promise } = pool as Partial<MysqlPool>;
   if (typeof getConnection !== "function")
@@ -128,5 +118,3 @@ export function parseMysqlUrl(url: string): { readonly dsn: string; readonly tab
   const tablePrefix = searchParams.get("tablePrefix");
   return { dsn: url, ...(tablePrefix !== null && { tablePrefix }) };
 }
-
-export const invalid = (message: string): StateError => new StateError("INVALID_ARGUMENT", message);

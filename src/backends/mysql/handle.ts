@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { type Row, type SqlText, type Values, valuesOf } from "../../checkpoint/sql-log/dialect.ts";
 import type { Answer, SqlSession, Transactions } from "../../checkpoint/sql-log/plain-changes.ts";
 import type { Durability } from "../../driver/durability.ts";
+import { invalid } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 import { inTime } from "../../internal/time.ts";
 import { explained, numberOf, unmade } from "./classify.ts";
-import { type ConnectionSettings, invalid, type MysqlPool, type MysqlSession } from "./connect.ts";
+import type { ConnectionSettings, MysqlPool, MysqlSession } from "./connect.ts";
 
 interface MysqlModule {
   readonly default: { createPool(options: object): MysqlPool };

@@ -2,7 +2,7 @@ import { positional } from "../../checkpoint/sql-log/dialect.ts";
 import type { PlainDialect, PlainTables } from "../../checkpoint/sql-log/plain-changes.ts";
 import { entryColumns } from "../../checkpoint/sql-log/rows.ts";
 import type { Part, VersionTable } from "../../driver/migrations.ts";
-import { invalid } from "./connect.ts";
+import { invalid } from "../../driver/options.ts";
 
 /**
  * Ids, names and all other texts are bytes (VARBINARY, BLOB): no collation makes two of them equal, and no character set

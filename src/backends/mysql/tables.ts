@@ -10,7 +10,7 @@ import {
   partsNamed,
   type Versions,
 } from "../../driver/migrations.ts";
-import type { OpenTables } from "../../driver/open-tables.ts";
+import { type OpenTables, tablesOf } from "../../driver/open-tables.ts";
 import { VersionWatch } from "../../driver/version-watch.ts";
 import { StateError } from "../../errors.ts";
 import { mysqlLogOptions } from "./checkpointer.ts";
@@ -69,18 +69,10 @@ async function versionsIn(session: Borrowed, { version }: TableNames): Promise<V
 /** The tables of a database, for `holdfast migrate`. */
 export async function openTables(url: string, access: Access): Promise<OpenTables> {
   const { connection, names } = mysqlLogOptions({ ...parseMysqlUrl(url), access });
-  const lease = connection.lease(async (handle) => migratedStore(handle, names));
-  const store = await lease.get().catch(async (error: unknown) => {
-    await lease.release();
-    throw error;
-  });
-  return {
-    parts: allParts(names),
-    table: store.table,
-    versions: () => store.versions(),
-    migrate: (parts) => migrate(store, parts),
-    close: () => lease.release(),
-  };
+  return tablesOf(
+    connection.lease(async (handle) => migratedStore(handle, names)),
+    allParts(names),
+  );
 }
 
 export interface MysqlDdlOptions {

@@ -1,5 +1,11 @@
-import { type Access, assertAccess } from "../../driver/access.ts";
-import { SharedConnection } from "../../driver/connection.ts";
+import type { Access } from "../../driver/access.ts";
+import {
+  assertDsnOrPool,
+  POOL_BOUNDS,
+  type PoolBounds,
+  poolBounds,
+  SharedConnection,
+} from "../../driver/connection.ts";
 import { assertOptions, invalid } from "../../driver/options.ts";
 import { assertDsn } from "./dsn.ts";
 import type { OracleHandle } from "./handle.ts";
@@ -50,17 +56,14 @@ export interface OracleConnectionOptions {
   readonly access?: Access;
 }
 
-const KINDS = {
+const OWN_KINDS = {
   dsn: "string",
   user: "string",
   walletLocation: "string",
   walletPassword: "string",
   pool: "object",
-  maxConnections: "number",
-  connectTimeoutMs: "number",
-  statementTimeoutMs: "number",
-  access: "string",
 } as const;
+const KINDS: typeof OWN_KINDS & typeof POOL_BOUNDS = { ...OWN_KINDS, ...POOL_BOUNDS };
 
 /** The options of a connection, each with its kind; a password function is checked separately. */
 export const connectionKinds = (options: {
@@ -81,12 +84,8 @@ export interface OracleAddress {
 export type OracleSource = { readonly address: OracleAddress } | { readonly pool: OraclePool };
 
 /** The options, checked, with the defaults filled in. */
-export interface ConnectionSettings {
+export interface ConnectionSettings extends PoolBounds {
   readonly source: OracleSource;
-  readonly maxConnections: number;
-  readonly connectTimeoutMs: number;
-  readonly statementTimeoutMs: number;
-  readonly access: Access;
   /** Passwords that a function returned: they must appear in no error. */
   readonly given: Set<string>;
 }
@@ -129,30 +128,14 @@ export function oracleConnection(options: OracleConnectionOptions): OracleConnec
 
 /** `taker` names the function that was given the options. */
 export function connectionOf(taker: string, given: OracleConnectionOptions): OracleConnection {
-  const { maxConnections = 10, connectTimeoutMs = 20_000, statementTimeoutMs = 30_000, access = "write" } = given;
-  assertAccess(access);
-  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
-    if (!Number.isInteger(value) || value <= 0) throw invalid(`${name} must be a whole number greater than 0`);
-  }
-  const source = sourceOf(taker, given);
-  return new OracleConnection({
-    source,
-    maxConnections,
-    connectTimeoutMs,
-    statementTimeoutMs,
-    access,
-    given: new Set(),
-  });
+  return new OracleConnection({ ...poolBounds(given, 20_000), source: sourceOf(taker, given), given: new Set() });
 }
 
 const OF_A_POOL = ["user", "password", "walletLocation", "walletPassword"] as const;
 
 function sourceOf(taker: string, given: OracleConnectionOptions): OracleSource {
   const { dsn, pool } = given;
-  if ((dsn === undefined) === (pool === undefined)) {
-    const also = taker === "oracleConnection" ? "" : ", or a connection";
-    throw invalid(`${taker}() takes either a dsn or a pool${also}`);
-  }
+  assertDsnOrPool(taker, "oracleConnection", { dsn, pool });
   if (pool !== undefined) {
     const beside = OF_A_POOL.find((name) => given[name] !== undefined);
     if (beside !== undefined)

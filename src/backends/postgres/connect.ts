@@ -1,5 +1,11 @@
-import { type Access, assertAccess } from "../../driver/access.ts";
-import { SharedConnection } from "../../driver/connection.ts";
+import type { Access } from "../../driver/access.ts";
+import {
+  assertDsnOrPool,
+  POOL_BOUNDS,
+  type PoolBounds,
+  poolBounds,
+  SharedConnection,
+} from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertAddress } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
@@ -45,22 +51,15 @@ export interface PostgresqlConnectionOptions {
 }
 
 /** The options of a connection, each with its kind. */
-export const CONNECTION_OPTIONS = {
+export const CONNECTION_OPTIONS: typeof POOL_BOUNDS & { readonly dsn: "string"; readonly pool: "object" } = {
   dsn: "string",
   pool: "object",
-  maxConnections: "number",
-  connectTimeoutMs: "number",
-  statementTimeoutMs: "number",
-  access: "string",
-} as const;
+  ...POOL_BOUNDS,
+};
 
 /** The options, checked, with the defaults filled in. */
-export interface ConnectionSettings {
+export interface ConnectionSettings extends PoolBounds {
   readonly source: PostgresSource;
-  readonly maxConnections: number;
-  readonly connectTimeoutMs: number;
-  readonly statementTimeoutMs: number;
-  readonly access: Access;
 }
 
 /** One pool for everything that is kept in one database. Opened on first use; closed when its last holder closes. */
@@ -98,21 +97,11 @@ export function postgresqlConnection(options: PostgresqlConnectionOptions): Post
 
 /** `taker` names the function that was given the options. */
 export function connectionOf(taker: string, given: PostgresqlConnectionOptions): PostgresqlConnection {
-  const { maxConnections = 10, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000, access = "write" } = given;
-  assertAccess(access);
-  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
-    if (Number.isInteger(value) && value > 0) continue;
-    throw new StateError("INVALID_ARGUMENT", `${name} must be a whole number greater than 0`);
-  }
-  const source = sourceOf(taker, given);
-  return new PostgresqlConnection({ source, maxConnections, connectTimeoutMs, statementTimeoutMs, access });
+  return new PostgresqlConnection({ ...poolBounds(given), source: sourceOf(taker, given) });
 }
 
 function sourceOf(taker: string, { dsn, pool }: PostgresqlConnectionOptions): PostgresSource {
-  if ((dsn === undefined) === (pool === undefined)) {
-    const also = taker === "postgresqlConnection" ? "" : ", or a connection";
-    throw new StateError("INVALID_ARGUMENT", `${taker}() takes either a dsn or a pool${also}`);
-  }
+  assertDsnOrPool(taker, "postgresqlConnection", { dsn, pool });
   if (pool !== undefined) return { pool };
   assertDsn(dsn ?? "");
   return { dsn: dsn ?? "" };

@@ -1,6 +1,5 @@
 import type { Access } from "../../driver/access.ts";
-import { migrate } from "../../driver/migrations.ts";
-import type { OpenTables } from "../../driver/open-tables.ts";
+import { type OpenTables, tablesOf } from "../../driver/open-tables.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { tableNames } from "./layout.ts";
 import { allParts } from "./parts.ts";
@@ -12,16 +11,8 @@ export { classify } from "./classify.ts";
 export async function openTables(url: string, access: Access): Promise<OpenTables> {
   const { connection, schema, tablePrefix } = postgresLogOptions({ ...parsePostgresUrl(url), access });
   const names = tableNames(schema, tablePrefix);
-  const lease = connection.lease(async (handle) => handle.tables(names));
-  const store = await lease.get().catch(async (error: unknown) => {
-    await lease.release();
-    throw error;
-  });
-  return {
-    parts: allParts(names),
-    table: store.table,
-    versions: () => store.versions(),
-    migrate: (parts) => migrate(store, parts),
-    close: () => lease.release(),
-  };
+  return tablesOf(
+    connection.lease(async (handle) => handle.tables(names)),
+    allParts(names),
+  );
 }
