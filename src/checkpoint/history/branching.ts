@@ -12,7 +12,7 @@ import { headOf, newMessagesOf, rebuild, recordsOf } from "../record/chain.ts";
 import { codecOf } from "../record/codec.ts";
 import { fits, mayFit, type PlannedFrom, planBase, planBody, wordsToAppend } from "../record/plan-record.ts";
 import { type ForkPoint, isGraphs, openHeader, openRecord, withChecksum } from "../record/record.ts";
-import { straySignals } from "../signals/mailbox.ts";
+import { straySignals, waitingAt } from "../signals/mailbox.ts";
 import { stateAt } from "../thread/loading.ts";
 import { saveState } from "../thread/saving.ts";
 import { erasuresAt, planMark, type Tail, Thread, tailBehind, tailOf } from "../thread/thread.ts";
@@ -151,7 +151,8 @@ export async function copyThread(
   }
   const from = { threadId: source, generation: tail.generation, erasures: erasuresAt(tail) };
   await assertCopyMayStay(context, "copyThread", from, { threadId: target, generation });
-  await leaveSignalsBehind(new Thread(context, target, "copyThread"), generation);
+  // One that was sent to the source since its tail was read goes with the copy's next save.
+  if (waitingAt(tail).length > 0) await leaveSignalsBehind(new Thread(context, target, "copyThread"), generation);
   // A graph has no tool calls: the pending writes of its tasks wait in the copy as in the source.
   if (openCalls === "settle" && !isGraphs(tail.thread)) await settleCopy(context, target, generation);
   return true;
