@@ -22,7 +22,6 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
   InvalidSignatureException: "PERMISSION_DENIED",
   IncompleteSignatureException: "PERMISSION_DENIED",
   ExpiredTokenException: "PERMISSION_DENIED",
-  SerializationException: "UNAVAILABLE",
 };
 
 export const classify = (error: unknown): ErrorCode | undefined => classifyAws(error, BY_WORD);

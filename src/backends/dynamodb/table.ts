@@ -24,14 +24,12 @@ export const loadSdk = (): Promise<DynamodbModule> => importPeer("@aws-sdk/clien
 /** A new table is there after a few seconds. */
 const [LOOKS, PAUSE_MS] = [120, 500];
 
-interface NewTable {
-  readonly tableName: string;
-  readonly expiry: object | undefined;
-}
-
 /** Makes the table, or waits for the one that another process makes. */
-export async function createTable(sdk: DynamodbModule, client: AwsClientShape, table: NewTable): Promise<void> {
-  const { tableName: TableName, expiry } = table;
+export async function createTable(
+  sdk: DynamodbModule,
+  client: AwsClientShape,
+  { tableName: TableName, expiry }: { readonly tableName: string; readonly expiry: object | undefined },
+): Promise<void> {
   const text = (AttributeName: string): object => ({ AttributeName, AttributeType: "S" });
   const isMade = await done(
     client.send(
