@@ -185,14 +185,14 @@ export function checksumOf(entry: Omit<LogEntry, "header">, header: string, end:
   const others = names === undefined ? "" : JSON.stringify(names);
   // An empty text is not the same as a missing one.
   const lengths = `${writeId.length} ${checkpointId?.length ?? "-"} ${metadata?.length ?? "-"} ${others.length} ${end}`;
-  const texts = `${writeId}${checkpointId ?? ""}${metadata ?? ""}${others}${header}`;
-  const text = `${seq} ${base} ${head} ${lengths} ${texts}`;
-  const seal = header.length - end;
-  if (text.length * BYTES_PER_UNIT + body.length > scratch.length) {
-    const covered = text.slice(0, text.length - seal);
-    return nodeCrypto().createHash("sha256").update(covered).update(body).digest("base64url").slice(0, SUM_LENGTH);
+  const before = `${seq} ${base} ${head} ${lengths} ${writeId}${checkpointId ?? ""}${metadata ?? ""}${others}`;
+  if ((before.length + header.length) * BYTES_PER_UNIT + body.length > scratch.length) {
+    const hash = nodeCrypto().createHash("sha256").update(before).update(header.slice(0, end)).update(body);
+    return hash.digest("base64url").slice(0, SUM_LENGTH);
   }
-  const length = scratch.write(text) - seal;
+  // Not joined with the header: that would be a text of its size for each record of a load.
+  const begin = scratch.write(before);
+  const length = begin + scratch.write(header, begin) - (header.length - end);
   scratch.set(body, length);
   return nodeCrypto()
     .hash("sha256", scratch.subarray(0, length + body.length), "base64url")
