@@ -25,7 +25,7 @@ export function page<Item>(
 }
 
 /** The listing that a cursor belongs to. */
-type Walk = "checkpoints" | "threads" | "metadata" | "search";
+type Walk = "checkpoints" | "threads" | "metadata" | "search" | "standing";
 
 /**
  * A driver's cursor together with proof of where it came from. Many drivers use

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { LogRecord } from "../checkpoint/log/thread-log.ts";
-import { decodeMetadata, encodeMetadata } from "../checkpoint/record/metadata.ts";
+import { changedMetadata, decodeMetadata } from "../checkpoint/record/metadata.ts";
 import { type BodyContent, contentHandedOver } from "../checkpoint/record/plan-record.ts";
 import { addedItems, type StateDelta } from "../state/delta.ts";
 import type { Message } from "../state/message.ts";
@@ -102,6 +102,9 @@ function bodyIn(text: string): BodyContent | undefined {
   }
 }
 
+/** Of what cannot be read nothing is left. */
+const NO_METADATA = "{}";
+
 function metadataIn(metadata: string | undefined): Fields | undefined {
   try {
     return metadata === undefined ? undefined : decodeMetadata(metadata, "metadata");
@@ -179,7 +182,11 @@ export function partsOf(
   const metadata =
     metadataText === undefined
       ? undefined
-      : parted(metadataText, keys, (key, text) => encodeMetadata(sweepFor(key).metadata(metadataIn(text) ?? {})));
+      : parted(metadataText, keys, (key, text) =>
+          metadataIn(text) === undefined
+            ? NO_METADATA
+            : changedMetadata(text, (given) => sweepFor(key).metadata(given)),
+        );
   const held = body.wholeOf !== undefined || body.parts.length + (metadata?.parts.length ?? 0) > 0;
   return held ? { body, metadata } : undefined;
 }

@@ -1,5 +1,5 @@
 import { createEditMany, EDIT_MANY, MANY } from "./edit-many-v1.ts";
-import { BY_KEY, jsonb, MICROSECONDS, refuse, UNSORTED, unindexed, wordsIn } from "./expressions-v1.ts";
+import { BY_KEY, jsonb, MICROSECONDS, refuse, STANDS_OPEN, UNSORTED, unindexed, wordsIn } from "./expressions-v1.ts";
 import type { TableNames } from "./layout.ts";
 import { createSearchWords, SEARCH } from "./search-words-v1.ts";
 
@@ -88,6 +88,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
     ),
     `CREATE INDEX "${prefix}threads_by_metadata" ON ${threads} USING gin (metadata jsonb_path_ops) WHERE metadata IS NOT NULL`,
     `CREATE INDEX "${prefix}threads_unindexed" ON ${threads} (thread_id) WHERE unindexed`,
+    `CREATE INDEX "${prefix}threads_standing" ON ${threads} (thread_id) WHERE ${STANDS_OPEN}`,
     `CREATE INDEX "${prefix}threads_stale" ON ${threads} (thread_id) WHERE stale`,
     `CREATE INDEX "${prefix}threads_by_expiry" ON ${threads} (expires_at) WHERE expires_at IS NOT NULL`,
     ...table(

@@ -2,8 +2,10 @@ import { numbered, type SqlDialect, type SqlText } from "../../checkpoint/sql-lo
 import { entryColumns } from "../../checkpoint/sql-log/rows.ts";
 import type { Asking, TextRow } from "./ask.ts";
 import { callOf } from "./calls.ts";
+import { STANDS_OPEN } from "./expressions-v1.ts";
 import type { TableNames } from "./layout.ts";
 
+const TO_LAST = " AND t.thread_id <= :last";
 const ALIVE = "(t.expires_at IS NULL OR t.expires_at > now())";
 
 /** How PostgreSQL writes the shared reads. */
@@ -39,6 +41,8 @@ export interface Statements {
   readonly copy: string;
   readonly withMember: SqlText;
   readonly withMemberTo: SqlText;
+  readonly standing: SqlText;
+  readonly standingTo: SqlText;
   readonly search: string;
   readonly index: string;
   readonly sortWords: string;
@@ -55,7 +59,7 @@ export const ASKING: { readonly [Statement in keyof Statements]?: Asking } = {
 };
 
 /** Those with values in a fixed order. */
-export type RunName = Exclude<keyof Statements, "withMember" | "withMemberTo">;
+export type RunName = Exclude<keyof Statements, "withMember" | "withMemberTo" | "standing" | "standingTo">;
 
 /** Runs one of the statements. */
 export type RunStatement = (statement: RunName, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
@@ -155,7 +159,11 @@ export function statements(names: TableNames): Statements {
       SELECT (SELECT count(*) FROM source) AS found, count(*) AS made, ${tell("made")} FROM made`,
 
     withMember: threadPage(""),
-    withMemberTo: threadPage(" AND t.thread_id <= :last"),
+    withMemberTo: threadPage(TO_LAST),
+
+    // An index of their own: among very many threads, the planner does not know how few of them are unfinished.
+    standing: threadPage(` AND ${STANDS_OPEN}`),
+    standingTo: threadPage(`${TO_LAST} AND ${STANDS_OPEN}`),
 
     search: `SELECT w.thread_id, r.*, w.at, w.size, w.newest
       FROM ${names.searchWords} ($1::tsquery, $2, $3, $4, $5, $6, $7, $8, $9) WITH ORDINALITY AS w (thread_id, seq, at, size, newest, place)

@@ -1,5 +1,6 @@
 import { openPlace, placeOf } from "../../checkpoint/find/search-place.ts";
 import type { FoundRecords, SearchHit, SearchOrder, SearchRange } from "../../checkpoint/log/thread-log.ts";
+import { isStanding } from "../../checkpoint/record/metadata.ts";
 import type { IndexBatch } from "../../checkpoint/sql-log/catch-up.ts";
 import { type Row, type Values, valuesOf } from "../../checkpoint/sql-log/dialect.ts";
 import { isInNoId, rangeOf } from "../../checkpoint/sql-log/finding.ts";
@@ -69,7 +70,8 @@ export async function storageOf(
     run,
     read: groups.read,
     withMember: async (range, key, valueJson) => {
-      const { text, names: order } = range["last"] === undefined ? sql.withMember : sql.withMemberTo;
+      const [whole, part] = isStanding(key) ? [sql.standing, sql.standingTo] : [sql.withMember, sql.withMemberTo];
+      const { text, names: order } = range["last"] === undefined ? whole : part;
       return handle.ask(text, valuesOf({ text, names: order }, { ...range, member: indexable(key, valueJson) }));
     },
     append: (threadId, request) => (isOneRecord(request) ? appends : edits).call({ threadId, request }),

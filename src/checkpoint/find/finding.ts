@@ -10,7 +10,7 @@ import type { FindOptions, ListThreadsOptions } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isReadable, readableThreads } from "../log/listed-threads.ts";
 import type { ListedThread, LogPage, ThreadEntry, ThreadLog } from "../log/thread-log.ts";
-import { hasMember } from "../record/metadata.ts";
+import { hasMember, INDEXED_STANDING, type IndexedStanding, memberOfStanding } from "../record/metadata.ts";
 import { openHeader } from "../record/record.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
 
@@ -38,11 +38,14 @@ export async function findThreads(context: CheckpointContext, options: ListThrea
   const matches = globMatcher(pattern);
   const wanted = wantedStanding(options.standing);
   const warnings = new Warnings();
-  const query = {
-    prefix: globPrefix(pattern),
-    limit: checkedLimit(options.limit, 100),
-    cursor: openCursor("threads", options.cursor),
-  };
+  const [prefix, limit] = [globPrefix(pattern), checkedLimit(options.limit, 100)];
+  if (context.log.capabilities.metadataQuery && wanted?.every(isIndexed)) {
+    const query = { prefix, limit, cursor: openCursor("standing", options.cursor) };
+    const found = await queryStanding(context, [...new Set(wanted)], query, matches, warnings);
+    if (found.items.length === 0) await noteSealedThreads(context, "listThreads", prefix, warnings);
+    return { items: found.items, cursor: sealCursor("standing", found.cursor), warnings };
+  }
+  const query = { prefix, limit, cursor: openCursor("threads", options.cursor) };
   const found = await gather(context, query, {
     warnings,
     isMeant: matches,
@@ -78,6 +81,39 @@ function standsSo({ threadId, head }: ThreadEntry, wanted: readonly (keyof Stand
     warnings.note(error, threadId);
     return false;
   }
+}
+
+const isIndexed = (name: keyof Standing): name is IndexedStanding =>
+  (INDEXED_STANDING as readonly (keyof Standing)[]).includes(name);
+
+/**
+ * Through the index of metadata, so that it costs what is found and not what there is: those that stand in the first
+ * way, then those that stand in the next one and in none before it. What the index found, the header decides.
+ */
+async function queryStanding(
+  context: CheckpointContext,
+  wanted: readonly IndexedStanding[],
+  { prefix, limit, cursor: start }: ThreadQuery,
+  isMeant: (threadId: string) => boolean,
+  warnings: Warnings,
+): Promise<LogPage<ListedThread>> {
+  const items: ListedThread[] = [];
+  const [name, ...inner] = start?.split(" ") ?? [wanted[0]];
+  let cursor = inner.length === 0 ? undefined : inner.join(" ");
+  let at = Math.max(0, wanted.indexOf(name as IndexedStanding));
+  for (let way = wanted[at]; way !== undefined && items.length < limit; way = wanted[at]) {
+    const { key, valueJson } = memberOfStanding(way);
+    const query = { prefix, limit: limit - items.length, cursor };
+    const found = await queryIndex(context, key, valueJson, query, warnings);
+    const before = wanted.slice(0, at);
+    const isNew = (thread: ThreadEntry): boolean =>
+      standsSo(thread, [way], warnings) && !(before.length > 0 && standsSo(thread, before, warnings));
+    items.push(...found.items.filter((thread) => isReadable(thread) && isMeant(thread.threadId) && isNew(thread)));
+    cursor = found.cursor;
+    if (cursor === undefined) at++;
+  }
+  const next = wanted[at];
+  return { items, cursor: next === undefined ? undefined : cursor === undefined ? next : `${next} ${cursor}` };
 }
 
 /** Threads whose newest checkpoint's metadata has exactly this value under this key. */

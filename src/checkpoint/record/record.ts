@@ -7,6 +7,7 @@ import type { Standing } from "../../state/tool-calls.ts";
 import { encodeOwned } from "../../state/values/codec.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
 import { parseTexts } from "./chain.ts";
+import { withStanding } from "./metadata.ts";
 
 /**
  * A record's header: small JSON that a driver stores without looking at it.
@@ -201,9 +202,10 @@ export function checksumOf(entry: Omit<LogEntry, "header">, header: string, end:
 
 /** A record whose header contains the checksum of everything else in it. */
 export function withChecksum(parts: RecordParts): LogRecord {
-  const { seq, writeId, base, head, checkpointId, metadata, names, body, words } = parts;
-  const text = beginOfHeader(parts.fields, parts);
-  const header = `${text}${SUM_BEGINS}${checksumOf(parts, text, text.length, body)}${SUM_ENDS}`;
+  const { seq, writeId, base, head, checkpointId, names, body, words, fields } = parts;
+  const text = beginOfHeader(fields, parts);
+  const metadata = checkpointId === undefined ? parts.metadata : withStanding(parts.metadata, fields.standing);
+  const header = `${text}${SUM_BEGINS}${checksumOf({ ...parts, metadata }, text, text.length, body)}${SUM_ENDS}`;
   const record = { seq, writeId, base, head, checkpointId, metadata, header, body, words };
   return names === undefined ? record : { ...record, names };
 }

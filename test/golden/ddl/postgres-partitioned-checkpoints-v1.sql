@@ -19,6 +19,8 @@ CREATE INDEX "holdfast_threads_by_metadata" ON "public"."holdfast_threads" USING
 
 CREATE INDEX "holdfast_threads_unindexed" ON "public"."holdfast_threads" (thread_id) WHERE unindexed;
 
+CREATE INDEX "holdfast_threads_standing" ON "public"."holdfast_threads" (thread_id) WHERE (unindexed OR metadata ?| '{holdfast.unfinished,holdfast.waiting,holdfast.inDoubt}');
+
 CREATE INDEX "holdfast_threads_stale" ON "public"."holdfast_threads" (thread_id) WHERE stale;
 
 CREATE INDEX "holdfast_threads_by_expiry" ON "public"."holdfast_threads" (expires_at) WHERE expires_at IS NOT NULL;
