@@ -14,6 +14,7 @@ import {
   type LogPage,
   type SearchRange,
   type ThreadLog,
+  type WithRecords,
 } from "../../checkpoint/log/thread-log.ts";
 import { memberOf, UNINDEXED } from "../../checkpoint/sql-log/members.ts";
 import { StateError } from "../../errors.ts";
@@ -39,6 +40,7 @@ import {
   readBackwards,
   readNamed,
   readRecords,
+  readShortThread,
   readThread,
   successorOf,
   type ThreadHeadRow,
@@ -291,6 +293,25 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
     });
   }
 
+  override async readThreads(options: ReadThreadsOptions): Promise<LogPage<ListedThread & WithRecords>> {
+    const { prefix, cursor = "", limit, skips } = options;
+    const end = successorOf(prefix) ?? null;
+    const items: (ListedThread & WithRecords)[] = [];
+    let after: string | undefined = cursor;
+    while (after !== undefined && items.length < limit) {
+      const from: string = after;
+      after = await this.#connection.read((statements) => {
+        const rows = statements.threadRows.all(prefix, from, from, end, THREADS_PER_STEP) as ThreadRow[];
+        for (const row of rows) {
+          const item = readShortThread(statements, row, skips);
+          if (item !== undefined && items.push(item) === limit) return row.thread_id;
+        }
+        return rows.length < THREADS_PER_STEP ? undefined : rows.at(-1)?.thread_id;
+      });
+    }
+    return { items, cursor: after };
+  }
+
   /**
    * The index narrows down to threads that have the member. The exact comparison is
    * made here on the JSON text, where no value is coerced.
@@ -351,3 +372,5 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
 
 const tooManyRecords = (threadId: string): StateError =>
   new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });
+
+type ReadThreadsOptions = Parameters<ThreadLog["readThreads"]>[0];

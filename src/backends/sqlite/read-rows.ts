@@ -1,6 +1,13 @@
 import { MOST_BYTES_READ } from "../../checkpoint/log/driver-rules.ts";
 import { listedThread } from "../../checkpoint/log/listed-threads.ts";
-import type { ListedThread, LogEntry, LogPage, LogRecord } from "../../checkpoint/log/thread-log.ts";
+import type {
+  KnownPlace,
+  ListedThread,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  WithRecords,
+} from "../../checkpoint/log/thread-log.ts";
 import { hasMember } from "../../checkpoint/sql-log/members.ts";
 import { hintedSeq } from "../../driver/ids.ts";
 import {
@@ -9,6 +16,7 @@ import {
   type EntryRow,
   isProven,
   isProvenThread,
+  placeInRow,
   provenThread,
   type RecordRow,
   ROWS_PER_THREAD,
@@ -92,6 +100,44 @@ export function readBackwards(statements: Statements, threadNo: number, last: nu
   });
   const oldest = fitting.at(-1)?.id;
   return oldest === undefined ? [] : (statements.range.all(oldest, range[1]) as RecordRow[]).map(toRecord);
+}
+
+/** A thread with more than this is left to calls of its own. */
+const MOST_SHORT_RECORDS = 32;
+
+/**
+ * A thread with all of its records, if they are few and short; `undefined` of one that has no checkpoint, or is to be skipped.
+ * What is damaged comes without records, and is told by a call for it alone.
+ */
+export function readShortThread(
+  statements: Statements,
+  row: ThreadRow,
+  skips: (threadId: string, tail: KnownPlace) => boolean,
+): (ListedThread & WithRecords) | undefined {
+  const { thread_id: threadId, thread_no: threadNo, head } = row;
+  const tail = placeInRow(row);
+  const isProven = isProvenThread(row);
+  if (head === 0 || (isProven && skips(threadId, tail))) return undefined;
+  const records = isProven ? shortRecords(statements, threadNo) : undefined;
+  const item = listedThread(threadId, () => {
+    if (!isProven) provenThread(row);
+    const entry = records?.find(({ seq }) => seq === head) ?? readAt(statements, threadNo, head);
+    if (entry === undefined) throw damagedThread(threadId, `its newest checkpoint, record ${head}, is missing`);
+    return entry;
+  });
+  const newest = records?.at(-1);
+  const isWhole = newest?.seq === tail.seq && newest.writeId === tail.writeId;
+  return records !== undefined && isWhole ? { ...item, tail, records } : item;
+}
+
+function shortRecords(statements: Statements, threadNo: number): readonly LogRecord[] | undefined {
+  const rows = statements.shortRecords.all(...rangeOf(threadNo), MOST_SHORT_RECORDS + 1) as RecordRow[];
+  if (rows.length > MOST_SHORT_RECORDS || rows.some(({ body }) => body === null)) return undefined;
+  try {
+    return rows.map(toRecord);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The newest record of that name: the one at the position that the name hints at, or one that is indexed by it. */

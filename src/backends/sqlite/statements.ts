@@ -14,6 +14,8 @@ import { ENTRY_COLUMNS, ROWS_PER_THREAD, sqlRowId, THREAD_COLUMNS } from "./rows
 const withinPage = (column: string): string =>
   `${column} >= MAX(?, ?) AND ${column} <> ? AND ${column} < COALESCE(?, x'00')`;
 
+const SHORT_BODY_BYTES = 64 * 1024;
+
 /** Ids are made by `rowId` or `sqlRowId`: neither can reach another thread. */
 const STATEMENTS = {
   thread: ({ threads }: TableNames) => `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id = ?`,
@@ -89,6 +91,11 @@ const STATEMENTS = {
   range: ({ records }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id`,
 
+  /** Some of the first records; without its body, one that is not short. */
+  shortRecords: ({ records }: TableNames) =>
+    `SELECT ${ENTRY_COLUMNS.join(", ")}, CASE WHEN length(body) <= ${SHORT_BODY_BYTES} THEN body END AS body
+     FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`,
+
   /** The newest record with that name, as a first name that is indexed or as a further one. */
   named: ({ records, names }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id = MAX(
@@ -98,6 +105,9 @@ const STATEMENTS = {
   list: ({ records }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records}
      WHERE id BETWEEN ? AND ? AND checkpoint_id IS NOT NULL ORDER BY id DESC LIMIT ?`,
+
+  threadRows: ({ threads }: TableNames) =>
+    `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE ${withinPage("thread_id")} ORDER BY thread_id LIMIT ?`,
 
   threads: ({ threads, records }: TableNames) =>
     `SELECT ${headColumns()} FROM ${threads} t LEFT JOIN ${records} r ON r.id = ${sqlRowId("t.thread_no", "t.head")}

@@ -9,7 +9,7 @@ import { encodeText } from "../../state/values/codec.ts";
 import type { FindOptions, ListThreadsOptions } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isReadable, readableThreads } from "../log/listed-threads.ts";
-import type { ListedThread, LogPage, ThreadEntry, ThreadLog } from "../log/thread-log.ts";
+import type { KnownPlace, ListedThread, LogPage, ThreadEntry, ThreadLog, WithRecords } from "../log/thread-log.ts";
 import { hasMember, INDEXED_STANDING, type IndexedStanding, memberOfStanding } from "../record/metadata.ts";
 import { openHeader } from "../record/record.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
@@ -250,11 +250,35 @@ export async function* everyThread(
   warnings: Warnings,
   limit: number = 100,
 ): AsyncGenerator<ThreadEntry, void, undefined> {
+  const list = (log: ThreadLog, query: ListQuery): Promise<LogPage<ListedThread>> => log.listThreads(query);
+  yield* walked(context, operation, prefix, warnings, limit, list);
+}
+
+/** The same but for those to skip, with the records of those that come with them. */
+export const everyWholeThread = (
+  context: CheckpointContext,
+  operation: string,
+  warnings: Warnings,
+  skips: (threadId: string, tail: KnownPlace) => boolean,
+): AsyncGenerator<ThreadEntry & WithRecords, void, undefined> =>
+  walked(context, operation, "", warnings, LARGEST_PAGE, (log, query) => log.readThreads({ ...query, skips }));
+
+type ListQuery = Parameters<ThreadLog["listThreads"]>[0];
+
+async function* walked<Thread extends ListedThread>(
+  context: CheckpointContext,
+  operation: string,
+  prefix: string,
+  warnings: Warnings,
+  limit: number,
+  list: (log: ThreadLog, query: ListQuery) => Promise<LogPage<Thread>>,
+): AsyncGenerator<Thread & ThreadEntry, void, undefined> {
   let cursor: string | undefined;
   do {
     const query = { prefix, limit, ...(cursor !== undefined && { cursor }) };
-    const found = await context.call({ operation }, (log) => log.listThreads(query));
-    yield* readableThreads(found.items, warnings);
+    const found = await context.call({ operation }, (log) => list(log, query));
+    readableThreads(found.items, warnings);
+    yield* found.items.filter((thread): thread is Thread & ThreadEntry => isReadable(thread));
     // Would never end.
     if (found.cursor !== undefined && found.cursor === cursor) {
       throw new StateError("CORRUPT", "the storage's list of threads leads to the same page again and again");

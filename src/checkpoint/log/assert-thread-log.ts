@@ -19,6 +19,7 @@ const METHODS: Readonly<Record<Method, "of the driver" | "of BaseThreadLog">> = 
   close: "of the driver",
   connect: "of BaseThreadLog",
   listThreads: "of BaseThreadLog",
+  readThreads: "of BaseThreadLog",
   search: "of BaseThreadLog",
   catchUp: "of BaseThreadLog",
   queryMetadata: "of BaseThreadLog",

@@ -14,6 +14,7 @@ import type {
   SearchRange,
   ThreadLog,
   ThreadTail,
+  WithRecords,
 } from "./thread-log.ts";
 
 /**
@@ -97,6 +98,11 @@ export abstract class LogLayer implements ThreadLog {
     readonly limit: number;
   }): Promise<LogPage<ListedThread>> {
     return this.below.listThreads(options);
+  }
+
+  /** Not forwarded: records as they lie below are not what a layer shows. */
+  readThreads(options: Parameters<ThreadLog["readThreads"]>[0]): Promise<LogPage<ListedThread & WithRecords>> {
+    return this.listThreads(options);
   }
 
   search(words: readonly string[], options: SearchRange): Promise<FoundRecords> {

@@ -116,6 +116,12 @@ export interface LogChain {
   readonly records: readonly LogRecord[];
 }
 
+/** The tail of a thread, and all of its records, as of one moment. */
+export interface WithRecords {
+  readonly tail?: KnownPlace;
+  readonly records?: readonly LogRecord[];
+}
+
 /** The current end of a thread. */
 export interface ThreadTail {
   readonly generation: string;
@@ -277,6 +283,18 @@ export interface ThreadLog extends Driver {
   }): Promise<LogPage<ListedThread>>;
 
   /**
+   * The same threads in the same order, for work that has to look into each of them. Those of which `skips` says so need
+   * not be among them. A thread comes with its tail where that is at hand, and with all of its records where they are few
+   * and short; else `tail` and `readRecords` read them.
+   */
+  readThreads(options: {
+    readonly prefix: string;
+    readonly cursor?: string;
+    readonly limit: number;
+    readonly skips: (threadId: string, tail: KnownPlace) => boolean;
+  }): Promise<LogPage<ListedThread & WithRecords>>;
+
+  /**
    * Records whose words contain all of `words`, each as a whole word or as the
    * beginning of one, in threads whose ids begin with `prefix`, with or without a
    * checkpoint id. There is at least one, and each is written as it is indexed
@@ -332,6 +350,10 @@ export interface ThreadLog extends Driver {
 export abstract class BaseThreadLog extends BaseDriver implements Partial<ThreadLog> {
   async listThreads(_options: Parameters<ThreadLog["listThreads"]>[0]): Promise<LogPage<ListedThread>> {
     throw unsupported("listThreads");
+  }
+
+  readThreads(options: Parameters<ThreadLog["readThreads"]>[0]): Promise<LogPage<ListedThread & WithRecords>> {
+    return this.listThreads(options);
   }
 
   async search(_words: readonly string[], _options: SearchRange): Promise<FoundRecords> {

@@ -4,9 +4,9 @@ import { Sweep, type SweepRule } from "../../state/people/erasing.ts";
 import type { ActiveHolds, LegalHold } from "../../state/people/legal-hold.ts";
 import { encodeOwned } from "../../state/values/codec.ts";
 import type { CheckpointContext } from "../context.ts";
-import { everyThread } from "../find/finding.ts";
+import { everyWholeThread } from "../find/finding.ts";
 import { type Edit, editThread } from "../history/editing.ts";
-import type { LogRecord } from "../log/thread-log.ts";
+import type { KnownPlace, LogRecord } from "../log/thread-log.ts";
 import { newMessagesOf } from "../record/chain.ts";
 import { codecOf, isContent, type RecordCodec } from "../record/codec.ts";
 import { wordsOf } from "../record/plan-record.ts";
@@ -60,8 +60,13 @@ export async function* findInThreads(
 ): AsyncGenerator<readonly FoundInThread[], void, undefined> {
   const { forgets, warnings, index, onOpaque, writtenBefore = Number.POSITIVE_INFINITY, onPostponed } = looking;
   const met = new Set<string>();
-  for await (const { threadId, head } of everyThread(context, OPERATION, "", warnings)) {
+  const skips = (threadId: string, place: KnownPlace): boolean => {
     met.add(threadId);
+    return index.clears(threadId, place, forgets);
+  };
+  for await (const { threadId, head, tail: listed, records } of everyWholeThread(context, OPERATION, warnings, skips)) {
+    met.add(threadId);
+    if (listed !== undefined && records !== undefined && index.clearsBy(threadId, listed, records, forgets)) continue;
     const place = { operation: OPERATION, threadId };
     const looked = await warnings.skipping(threadId, () =>
       context.guard(place, async () => {

@@ -7,7 +7,7 @@ import type { LogRecord } from "../log/thread-log.ts";
 import { bodyOf, type RecordBody } from "../record/chain.ts";
 import { mayHoldWords, type RecordCodec } from "../record/codec.ts";
 import { decodeMetadata, encodeMetadata } from "../record/metadata.ts";
-import { openRecord } from "../record/record.ts";
+import { isGraphs, openRecord } from "../record/record.ts";
 import { Thread } from "../thread/thread.ts";
 
 /** What of a thread is about some people. Every record of it is read. */
@@ -244,4 +244,44 @@ export async function readPage(thread: Thread, before: number): Promise<RecordPa
   const records = found.records.filter((record) => mayHoldWords(record));
   for (const record of records) openRecord(record);
   return { records, first };
+}
+
+/**
+ * Everyone whom these records of an agent's thread name, and perhaps others: what is called so in their JSON names them,
+ * wherever it stands. `undefined` where that does not tell: a damaged record, a graph's, one of which something was
+ * erased, or people named in no way that we write.
+ */
+export function whoIsNamed(records: readonly LogRecord[]): ReadonlySet<string> | undefined {
+  const named = new Set<string>();
+  try {
+    for (const record of records) {
+      if (isGraphs(openRecord(record).thread)) return undefined;
+      if (!mayHoldWords(record)) continue;
+      const body = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength);
+      if (body.includes(ERASED_MARK)) return undefined;
+      if (mayName(body) && !gather(JSON.parse(body.toString("utf8")), named)) return undefined;
+      const { metadata } = record;
+      if (metadata !== undefined && mayName(metadata) && !gather(JSON.parse(metadata), named)) return undefined;
+    }
+  } catch {
+    return undefined;
+  }
+  return named;
+}
+
+const ERASED_MARK = '"erased"';
+/** The ends of `subject` and of `holdfast:subject`; and what JSON may write any letter as. */
+const mayName = (json: Buffer | string): boolean => json.includes('subject"') || json.includes("\\u00");
+
+const NAMING: ReadonlySet<string> = new Set(["subject", "holdfast:subject"]);
+
+/** False where somebody may be named by what is neither a text nor a list of texts. */
+function gather(value: unknown, named: Set<string>): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every((each) => gather(each, named));
+  return Object.entries(value).every(([key, inner]: [string, unknown]) => {
+    if (!NAMING.has(key)) return key !== "erased" && gather(inner, named);
+    for (const subject of subjectsIn(inner)) named.add(subject);
+    return typeof inner === "string" || (Array.isArray(inner) && inner.every((each) => typeof each === "string"));
+  });
 }

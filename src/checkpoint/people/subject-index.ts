@@ -1,6 +1,6 @@
 import type { CheckpointContext } from "../context.ts";
-import type { KnownPlace } from "../log/thread-log.ts";
-import type { Forgets } from "./people-in-thread.ts";
+import type { KnownPlace, LogRecord } from "../log/thread-log.ts";
+import { type Forgets, whoIsNamed } from "./people-in-thread.ts";
 
 /** Whom a thread is about, as of one tail. */
 interface IndexedThread {
@@ -33,6 +33,17 @@ export class SubjectIndex {
     if (known === undefined || known.tail !== keyOf(tail)) return false;
     for (const subject of known.subjects) if (forgets(subject, EVER)) return false;
     return true;
+  }
+
+  /**
+   * The same of a thread with all of its records. Whom they name is told by their texts alone, and that is all that a first
+   * look does with most threads. Where the texts do not tell, the thread is looked into.
+   */
+  clearsBy(threadId: string, tail: KnownPlace, records: readonly LogRecord[], forgets: Forgets): boolean {
+    const subjects = whoIsNamed(records);
+    if (subjects === undefined || subjects.size > MOST_SUBJECTS) return false;
+    this.#threads.set(threadId, { tail: keyOf(tail), subjects });
+    return this.clears(threadId, tail, forgets);
   }
 
   /** Notes whom `look` asks about. They are all of the thread's people only where nobody was found in it. */
