@@ -156,6 +156,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["mysql", "mariadb"],
     example: "mysql://agents@localhost:3306/agents",
     load: () => import("./mysql/checkpointer.ts"),
+    store: {
+      names: { values: ["mysqlStore"], types: ["MysqlStoreOptions"] },
+      load: () => import("./mysql/store.ts"),
+    },
     tables: () => import("./mysql/tables.ts"),
     peers: { mysql2: ">=3.11 <4" },
     durability: "configured",

@@ -25,11 +25,22 @@ import { invalid } from "../../driver/options.ts";
  * <prefix>words     word, thread_no, seq, size: the index of words (sql-log/words-table.ts)
  * <prefix>schema    part, version
  *
- * All but the last are deleted with their thread, by foreign keys.
+ * All but the last are deleted with their thread, by foreign keys. The part `store`, whose times are milliseconds since 1970:
+ *
+ * <prefix>items         namespace (encoded: store/namespaces.ts), key: PRIMARY KEY. id: made anew by every put
+ * <prefix>item_words    item, word, weight; deleted with the item, as is
+ * <prefix>item_vectors  item, dims, vector: four little-endian bytes a number
+ * <prefix>item_writes   the writes of the last ten minutes and what they answered: a repeated one is recognised
+ * <prefix>item_buckets  writers of a bucket's items lock its row, because an item that does not exist has no row to lock
  */
 export interface TableNames extends PlainTables {
   readonly prefix: string;
   readonly version: string;
+  readonly items: string;
+  readonly itemWords: string;
+  readonly itemVectors: string;
+  readonly itemWrites: string;
+  readonly itemBuckets: string;
 }
 
 export function tableNames(prefix: string): TableNames {
@@ -41,6 +52,8 @@ export function tableNames(prefix: string): TableNames {
   return {
     ...{ prefix, threads: named("threads"), records: named("records"), names: named("names") },
     ...{ members: named("members"), words: named("words"), version: named("schema") },
+    ...{ items: named("items"), itemWords: named("item_words"), itemVectors: named("item_vectors") },
+    ...{ itemWrites: named("item_writes"), itemBuckets: named("item_buckets") },
   };
 }
 
@@ -134,10 +147,62 @@ function checkpointsV1({ threads, records, names, members, words }: TableNames):
   ];
 }
 
+/** Version 1 of the part `store`. This text is frozen, and each statement may run again. */
+function storeV1({ items, itemWords, itemVectors, itemWrites, itemBuckets }: TableNames): readonly string[] {
+  const ofItem = `FOREIGN KEY (item) REFERENCES ${items} (id) ON DELETE CASCADE`;
+  const buckets = Array.from({ length: 64 }, (_, bucket) => `(${bucket})`).join(", ");
+  return [
+    `CREATE TABLE IF NOT EXISTS ${items} (
+  namespace VARBINARY(1088) NOT NULL,
+  \`key\` VARBINARY(1024) NOT NULL,
+  id VARBINARY(64) NOT NULL UNIQUE,
+  bucket INT NOT NULL,
+  version VARBINARY(64) NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  expires_at BIGINT,
+  word_count INT NOT NULL,
+  value LONGBLOB NOT NULL,
+  metadata LONGBLOB,
+  PRIMARY KEY (namespace, \`key\`),
+  KEY by_end (bucket, expires_at)
+) ${LIKE_ALL}`,
+    `CREATE TABLE IF NOT EXISTS ${itemWords} (
+  item VARBINARY(64) NOT NULL,
+  word VARBINARY(512) NOT NULL,
+  weight DOUBLE NOT NULL,
+  PRIMARY KEY (item, word),
+  KEY by_word (word, item, weight),
+  ${ofItem}
+) ${LIKE_ALL}`,
+    `CREATE TABLE IF NOT EXISTS ${itemVectors} (
+  item VARBINARY(64) NOT NULL PRIMARY KEY,
+  dims INT NOT NULL,
+  vector LONGBLOB NOT NULL,
+  ${ofItem}
+) ${LIKE_ALL}`,
+    `CREATE TABLE IF NOT EXISTS ${itemWrites} (
+  write_key VARBINARY(64) NOT NULL PRIMARY KEY,
+  bucket INT NOT NULL,
+  digest VARBINARY(64) NOT NULL,
+  version VARBINARY(64),
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  expires_at BIGINT,
+  KEY by_time (bucket, updated_at)
+) ${LIKE_ALL}`,
+    `CREATE TABLE IF NOT EXISTS ${itemBuckets} (bucket INT NOT NULL PRIMARY KEY) ${LIKE_ALL}`,
+    `INSERT IGNORE INTO ${itemBuckets} (bucket) VALUES ${buckets}`,
+  ];
+}
+
+/** The tables of the store. */
+export const store = (names: TableNames): Part => ({ name: "store", migrations: [storeV1(names)] });
+
 /** The tables of threads and records. A new migration is added at the end. */
 export const checkpoints = (names: TableNames): Part => ({ name: "checkpoints", migrations: [checkpointsV1(names)] });
 
-export const allParts = (names: TableNames): readonly Part[] => [checkpoints(names)];
+export const allParts = (names: TableNames): readonly Part[] => [checkpoints(names), store(names)];
 
 export const versionTable = ({ version: table }: TableNames): VersionTable => ({
   create: `CREATE TABLE IF NOT EXISTS ${table} (part VARCHAR(64) NOT NULL PRIMARY KEY, version INT NOT NULL) ${LIKE_ALL}`,

@@ -64,7 +64,7 @@ async function storageOf(handle: MysqlHandle, names: TableNames, ranksUpTo: numb
 }
 
 /** How to remove what a server keeps of deleted rows. It takes locks and rights that an application should not have. */
-const REMAINS: readonly string[] = [
+export const REMAINS: readonly string[] = [
   "deleted rows in the tables' files until they are purged and overwritten: OPTIMIZE TABLE of these tables writes them anew",
   "the redo log, the undo log and the binary log until they are overwritten or expire, and replicas' relay logs",
 ];

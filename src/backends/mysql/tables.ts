@@ -76,7 +76,7 @@ export async function openTables(url: string, access: Access): Promise<OpenTable
 }
 
 export interface MysqlDdlOptions {
-  /** Which parts to create: `"checkpoints"`. @default all */
+  /** Which parts to create: `"checkpoints"`, `"store"`. @default all */
   readonly parts?: readonly string[];
   readonly tablePrefix?: string;
   /** The account that the application connects as, such as `"app@'10.%'"`. It is granted what it needs, and nothing more. */
@@ -92,7 +92,12 @@ export function mysqlDdl(options: MysqlDdlOptions = {}): readonly string[] {
   const all = allParts(names);
   if (from !== undefined) assertVersions(from, all);
   const { threads, records, members, words, version } = names;
-  const tables = [threads, records, names.names, members, words];
+  const { items, itemWords, itemVectors, itemWrites, itemBuckets } = names;
+  const ofPart: Readonly<Record<string, readonly string[]>> = {
+    checkpoints: [threads, records, names.names, members, words],
+    store: [items, itemWords, itemVectors, itemWrites, itemBuckets],
+  };
+  const tables = partsNamed(parts, all).flatMap(({ name }) => ofPart[name] ?? []);
   return [
     ...migrationsFrom(from, partsNamed(parts, all), versionTable(names)),
     ...(role === undefined ? [] : [`GRANT SELECT ON ${version} TO ${role}`]),

@@ -175,7 +175,7 @@ export abstract class SqlStoreDriver extends BaseDriver implements FullStoreDriv
     if ((await this.countVectors(inside.sql, vector.length, most + 1)) > most) {
       throw new StateError("TOO_LARGE", `more than ${most} vectors would have to be compared, and ${advice}`);
     }
-    const best = new TopHits<unknown>(limit);
+    const best = new TopHits<string>(limit);
     const length = norm(vector);
     for (let after = firstId; ; ) {
       const page = { dims: vector.length, after, most: VECTORS_PER_STEP };
@@ -184,21 +184,21 @@ export abstract class SqlStoreDriver extends BaseDriver implements FullStoreDriv
       const rows = await (isChecked ? this.items((columns) => query(sql`, ${columns}`)) : this.query(query(raw(""))));
       for (const row of this.#fitting(rows, inside.rest)) {
         const other = this.toVector(row["embedding"]);
-        best.add(row["id"], cosine(vector, other, length * norm(other)));
+        best.add(String(row["id"]), cosine(vector, other, length * norm(other)));
       }
       if (rows.length < VECTORS_PER_STEP) break;
-      after = { ...after, value: rows.at(-1)?.["id"] };
+      after = { ...after, value: String(rows.at(-1)?.["id"]) };
     }
     return this.#itemsOf(best, firstId);
   }
 
   /** An item that was deleted meanwhile is left out. */
-  async #itemsOf(best: TopHits<unknown>, { type }: Value): Promise<readonly RankedItem[]> {
+  async #itemsOf(best: TopHits<string>, { type }: Value): Promise<readonly RankedItem[]> {
     const hits = best.list();
     if (hits.length === 0) return [];
     const ids = hits.map(({ item }) => ({ type, value: item }));
     const rows = await this.items(queries.byIdQuery(this.dialect, ids));
-    const items = new Map(rows.map((row) => [row["id"], this.toItem(row)]));
+    const items = new Map(rows.map((row) => [String(row["id"]), this.toItem(row)]));
     return hits.flatMap(({ item: id, score }) => {
       const item = items.get(id);
       return item === undefined ? [] : [{ item, score }];

@@ -8,7 +8,7 @@ export const text = (value: string | null): Value => ({ type: "text", value });
 export const number = (value: number | null): Value => ({ type: "number", value });
 /** Only where the database takes lists. */
 export const texts = (value: readonly string[]): Value => ({ type: "texts", value });
-export const vector = (value: Float32Array): Value => ({ type: "vector", value });
+export const vector = (value: Float32Array | Uint8Array): Value => ({ type: "vector", value });
 
 /** A piece of a statement. Text of a user's is a value in it and never a part of its text. */
 export class Sql {
