@@ -7,6 +7,7 @@ export { HTTPStore, type HTTPStoreOptions } from "../backends/http/store.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "../backends/memory/checkpointer.ts";
 export { InMemoryStore, type InMemoryStoreOptions } from "../backends/memory/store.ts";
 export { type MysqlCheckpointerOptions, mysqlCheckpointer } from "../backends/mysql/checkpointer.ts";
+export { type MysqlStoreOptions, mysqlStore } from "../backends/mysql/store.ts";
 export { OCIBucketBackend, type OCIBucketOptions, ociBucketCheckpointer } from "../backends/oci/checkpointer.ts";
 export { type OpensearchCheckpointerOptions, opensearchCheckpointer } from "../backends/opensearch/checkpointer.ts";
 export { type OracleCheckpointerOptions, oracleCheckpointer } from "../backends/oracle/checkpointer.ts";
