@@ -97,6 +97,9 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
   "src/backends/sqlite/store-opening.ts": "the default of the option `now`",
+  "src/backends/file/store.ts": "the default of the option `now`",
+  "src/driver/server-clock.ts": "counts a server's clock on between two answers",
+  "src/store/key-value/item-writer.ts": "a pause of random length, so that those who raced do not meet again",
   "src/backends/sqlite/connection.ts":
     "the busy timeout, how long one transaction may last, spreads retries, and lets the event loop turn in time",
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",

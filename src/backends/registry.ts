@@ -95,6 +95,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     example: "file:./threads",
     isLocal: true,
     load: () => import("./file/checkpointer.ts"),
+    store: {
+      names: { values: ["fileStore"], types: ["FileStoreOptions"] },
+      load: () => import("./file/store.ts"),
+    },
     peers: {},
   },
   sqlite: {
@@ -243,6 +247,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["oci"],
     example: "oci://my-bucket/prod",
     load: () => import("./oci/checkpointer.ts"),
+    store: {
+      names: { values: ["ociStore"], types: ["OCIStoreOptions"] },
+      load: () => import("./oci/store.ts"),
+    },
     peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
   },
   s3: {
@@ -252,6 +260,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["s3"],
     example: "s3://my-bucket/prod",
     load: () => import("./s3/checkpointer.ts"),
+    store: {
+      names: { values: ["s3Store"], types: ["S3StoreOptions"] },
+      load: () => import("./s3/store.ts"),
+    },
     peers: { "@aws-sdk/client-s3": ">=3.700 <4" },
     durability: "configured",
   },

@@ -80,6 +80,7 @@ test("looking at items changes no byte, escapes what a terminal would obey, and 
     expect(plain).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
   }
   expect((await holdfast(["store", "items", `sqlite:${store.directory}/typo.db`])).code).toBe(4);
-  expect((await holdfast(["store", "items", `file:${store.directory}`])).code).toBe(9);
+  expect((await holdfast(["store", "items", "opensearch://127.0.0.1:1/threads"])).code).toBe(9);
+  expect((await holdfast(["store", "items", `file:${store.directory}/typo`])).code).toBe(4);
   expect(await hashedFiles(store.directory)).toEqual(before);
 });

@@ -37,9 +37,10 @@ export class VectorSource {
   /** What has to be written in one step with vectors of this embedder; `undefined` if its name is there already. */
   async note(): Promise<PutChange | undefined> {
     if (this.#name === undefined || this.#isNoted) return undefined;
+    // Before the name is read: it then is that of these vectors, or of later ones.
+    const hasVectors = await this.#dimension.hasVectors();
     const [there] = await this.#access.call({ operation: "dimension" }, (driver) => driver.read([SOURCE]));
     const noted = there && decodeItem<{ readonly model?: unknown } | null>(there).value?.model;
-    const hasVectors = await this.#dimension.hasVectors();
     if (noted === this.#name) {
       this.#isNoted = hasVectors;
       return undefined;

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FileCheckpointer } from "../../src/backends/file/index.ts";
+import { FileCheckpointer, fileStore } from "../../src/backends/file/index.ts";
 import { HTTPCheckpointer, HTTPStore } from "../../src/backends/http/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
@@ -109,7 +109,7 @@ playAll("dict storage", SCENARIOS, () => {
 playAll("file", SCENARIOS, async () => {
   const folder = await emptyFolder();
   const directory = join(folder, "threads");
-  const open = () => ({ checkpointer: new FileCheckpointer({ directory }) });
+  const open = () => ({ checkpointer: new FileCheckpointer({ directory }), store: fileStore({ directory }) });
   return embedded(open, () => copyFolder(directory), removal(folder));
 });
 

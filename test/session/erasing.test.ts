@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import { openCheckpointer } from "../../src/backends/open.ts";
 import { StorageBackendAdapter } from "../../src/checkpoint/dict/adapter.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
@@ -42,7 +41,8 @@ const LOCAL: readonly (readonly [name: string, create: () => Promise<Backends>])
     "file",
     async () => {
       const directory = await mkdtemp(join(folder, "files-"));
-      return threadsOnly(await openCheckpointer(`file:${directory}/threads`), directory);
+      const url = `file:${join(directory, "all")}`;
+      return openBackends(url, url, url, directory);
     },
   ],
   [

@@ -18,6 +18,7 @@ testKnownDefects("memory", () => openStore("memory:"));
 const there = await servedStore(new InMemoryStore(), { tenant: "acme" });
 afterAll(async () => there[Symbol.asyncDispose]());
 testKnownDefects("http", async () => there.client());
+testKnownDefects("file", () => openStore(`file:${join(folder, "items")}`));
 testKnownDefects("sqlite", () => openStore(`sqlite:${join(folder, "items.db")}`));
 
 await describeWithService("postgres", (url) => {

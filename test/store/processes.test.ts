@@ -39,13 +39,16 @@ async function proveCounting(url: string): Promise<void> {
   expect(Math.max(...(counted as number[]))).toBeLessThanOrEqual(count);
 }
 
-test("sqlite: processes that count at once lose nothing and count nothing twice, also when one is killed", async () => {
-  const storage = await sharedOnDisk("sqlite");
-  await proveCounting(storage.url);
-  await storage.dispose();
-});
+test.for(["file", "sqlite"] as const)(
+  "%s: processes that count at once lose nothing and count nothing twice, also when one is killed",
+  async (backend) => {
+    const storage = await sharedOnDisk(backend);
+    await proveCounting(storage.url);
+    await storage.dispose();
+  },
+);
 
-for (const service of ["postgres", "redis"] as const) {
+for (const service of ["postgres", "redis", "s3"] as const) {
   await describeWithService(service, (server) => {
     test("processes that count at once lose nothing and count nothing twice, also when one is killed", async () => {
       await proveCounting(sharedOnServer(server).url);

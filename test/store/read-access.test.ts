@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, expect, test } from "vitest";
+import { fileStore } from "../../src/backends/file/index.ts";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { postgresqlStore } from "../../src/backends/postgres/index.ts";
 import { redisStore } from "../../src/backends/redis/index.ts";
@@ -11,6 +12,7 @@ import { sqliteStore } from "../../src/backends/sqlite/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { failureOf } from "../failure-of.ts";
 import { servedStore } from "../http/served-store.ts";
+import { hashedFiles } from "../read-access/hashed-files.ts";
 import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -72,6 +74,19 @@ test("sqlite: looking leaves the file as it is, and makes none", async () => {
   expect((await readFile(path)).equals(before)).toBe(true);
   const missing = join(folder, "missing.db");
   const store = sqliteStore({ path: missing, access: "read" });
+  expect(await failureOf(() => store.get(NS, "k"))).toMatchObject({ code: "NOT_FOUND" });
+  expect(existsSync(missing)).toBe(false);
+  await store.close();
+});
+
+test("file: looking leaves every file as it is, and makes no folder", async () => {
+  const directory = join(folder, "items");
+  await fill(fileStore({ directory }));
+  const before = await hashedFiles(directory);
+  await proveLooking(fileStore({ directory, access: "read" }));
+  expect(await hashedFiles(directory)).toEqual(before);
+  const missing = join(folder, "missing");
+  const store = fileStore({ directory: missing, access: "read" });
   expect(await failureOf(() => store.get(NS, "k"))).toMatchObject({ code: "NOT_FOUND" });
   expect(existsSync(missing)).toBe(false);
   await store.close();

@@ -1,10 +1,9 @@
-import { resolve } from "node:path";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../driver/options.ts";
-import { assertLocalPath, assertParameters, parseLocalUrl } from "../../driver/url.ts";
-import { StateError } from "../../errors.ts";
+import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { FileLog } from "./log.ts";
+import { checkedDirectory } from "./root.ts";
 
 export interface FileCheckpointerOptions extends CheckpointerOptions {
   /**
@@ -19,10 +18,7 @@ export interface FileCheckpointerOptions extends CheckpointerOptions {
 export class FileCheckpointer extends Checkpointer {
   constructor(options: FileCheckpointerOptions) {
     assertOptions("FileCheckpointer", options, { directory: "string" });
-    assertDirectory(options.directory);
-    assertLocalPath(options.directory);
-    // Resolved now, not when it is used first: the working directory may change.
-    const directory = resolve(options.directory);
+    const directory = checkedDirectory(options.directory, "new FileCheckpointer");
     const { access = "write" } = options;
     super(new FileLog({ directory, access }), options);
   }
@@ -33,10 +29,4 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
   const { path, parameters } = parseLocalUrl(url);
   assertParameters(url, parameters, []);
   return new FileCheckpointer({ ...options, directory: path });
-}
-
-function assertDirectory(directory: unknown): void {
-  if (typeof directory === "string" && directory !== "" && !directory.includes("\0")) return;
-  const example = 'new FileCheckpointer({ directory: "./threads" })';
-  throw new StateError("INVALID_ARGUMENT", `the option "directory" must be a path, as in ${example}`);
 }

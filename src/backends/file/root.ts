@@ -2,6 +2,7 @@ import { access, constants, link, lstat, mkdir, readdir, rename, stat } from "no
 import { basename, dirname, join, resolve } from "node:path";
 import { type Access, noStoreHere } from "../../driver/access.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
+import { assertLocalPath } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { codeOf, isGone } from "./classify.ts";
 import { removeFiles, removeTree, syncDirectory } from "./durable-names.ts";
@@ -12,7 +13,17 @@ import { SegmentIndexes } from "./segment-indexes.ts";
 /** Anything younger may belong to a live writer. */
 export const LEFTOVER_AGE_MS: number = 60 * 60 * 1000;
 
-/** The directory that holds all threads. */
+/** The option of that name, absolute as of now: the working directory may change. */
+export function checkedDirectory(directory: unknown, opener: string): string {
+  if (typeof directory !== "string" || directory === "" || directory.includes("\0")) {
+    const example = `${opener}({ directory: "./agents" })`;
+    throw new StateError("INVALID_ARGUMENT", `the option "directory" must be a path, as in ${example}`);
+  }
+  assertLocalPath(directory);
+  return resolve(directory);
+}
+
+/** The directory that holds all threads and items. */
 export class RootDirectory {
   readonly path: string;
   /** The segment indexes that were read. */
@@ -144,7 +155,7 @@ export class RootDirectory {
   }
 
   #vanished(cause: unknown): StateError {
-    const message = `the directory ${JSON.stringify(this.path)} is gone: deleted, or on a disk that is no longer mounted. Bring it back, or open a new checkpointer to start empty`;
+    const message = `the directory ${JSON.stringify(this.path)} is gone: deleted, or on a disk that is no longer mounted. Bring it back, or open it anew to start empty`;
     return new StateError("UNAVAILABLE", message, { location: this.path, cause });
   }
 }

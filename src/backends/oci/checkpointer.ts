@@ -7,6 +7,7 @@ import {
 } from "../../checkpoint/bucket-log/bucket-checkpointer.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import type { Access } from "../../driver/access.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
 import { AUTH_KINDS } from "./auth.ts";
@@ -26,14 +27,25 @@ export interface OCIBucketOptions extends BucketCheckpointerOptions, OciConnecti
 /** Keeps threads in a bucket of OCI Object Storage. Needs `npm install oci-objectstorage oci-common`. */
 export class OCIBucketBackend extends BucketCheckpointer {
   constructor(options: OCIBucketOptions) {
-    super(new OciLog(logOptions(options)), options);
+    assertOptions("OCIBucketBackend", withoutAuth(options), { ...OCI_KINDS, client: "object" });
+    super(new OciLog(ociLogOptions(options)), options);
   }
 }
 
 export const ociBucketCheckpointer = (options: OCIBucketOptions): OCIBucketBackend => new OCIBucketBackend(options);
 
 /** `oci://bucket/prefix?namespace=…&region=…`; `auth`, `profile`, `configFile`, `compartmentId` and `endpoint` may follow. */
-export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+export const openUrl = (url: string, options: CheckpointerOptions = {}): Checkpointer =>
+  new OCIBucketBackend({ ...options, ...parseOciUrl(url) });
+
+/** Where in Object Storage threads or items are kept. */
+export type OciPlace = Pick<
+  OCIBucketOptions,
+  "bucketName" | "namespace" | "compartmentId" | "prefix" | "requestTimeoutMs"
+> &
+  OciConnection;
+
+export function parseOciUrl(url: string): OciPlace {
   const { place, prefix, parameters } = parseBucketUrl(url, {
     example: "oci://my-bucket/prod",
     keys: "they are in the config file of the SDK: auth, profile and configFile say which",
@@ -41,21 +53,23 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
   });
   const { auth, ...rest } = parameters;
   const signed = auth === undefined ? {} : { auth: authKind(auth) };
-  return new OCIBucketBackend({ ...options, ...rest, ...prefix, bucketName: place, ...signed });
+  return { ...rest, ...prefix, bucketName: place, ...signed };
 }
 
-function logOptions(options: OCIBucketOptions): OciLogOptions {
-  assertOptions("OCIBucketBackend", withoutAuth(options), {
-    ...BUCKET_KINDS,
-    bucketName: "string",
-    namespace: "string",
-    compartmentId: "string",
-    region: "string",
-    endpoint: "string",
-    configFile: "string",
-    profile: "string",
-    client: "object",
-  });
+export const OCI_KINDS: Readonly<Record<keyof Omit<OciPlace, "auth">, "string" | "number">> = {
+  ...BUCKET_KINDS,
+  bucketName: "string",
+  namespace: "string",
+  compartmentId: "string",
+  region: "string",
+  endpoint: "string",
+  configFile: "string",
+  profile: "string",
+};
+
+export function ociLogOptions(
+  options: OciPlace & { readonly access?: Access; readonly client?: ObjectStorageClientShape },
+): OciLogOptions {
   const { bucketName, namespace, compartmentId, client, access = "write" } = options;
   const terms = bucketTerms("bucketName", { ...options });
   if (typeof options.auth === "string") authKind(options.auth);

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { answerWithin } from "../../driver/object-bucket.ts";
+import type { ServerClock } from "../../driver/server-clock.ts";
 import { StateError } from "../../errors.ts";
 import { asFailure, OciFailure } from "./classify.ts";
 
@@ -33,10 +34,13 @@ export class OciTransport implements HttpClientShape {
   /** The SDK's signer, once it is loaded. */
   signer: SignerShape | undefined;
   readonly #timeoutMs: number;
+  readonly #clock: ServerClock | undefined;
   readonly #underWay = new AsyncLocalStorage<RequestUnderWay>();
 
-  constructor(timeoutMs: number) {
+  /** `clock` is told the dates of all answers. */
+  constructor(timeoutMs: number, clock?: ServerClock) {
     this.#timeoutMs = timeoutMs;
+    this.#clock = clock;
   }
 
   async send({ method, uri, headers, body }: HttpRequestShape, forceExcludeBody = false): Promise<Response> {
@@ -48,7 +52,9 @@ export class OciTransport implements HttpClientShape {
         forceExcludeBody,
       );
       const signal = underWay?.signal ?? null;
+      const answered = this.#clock?.ask();
       const response = await fetch(url, { method, headers, body: body ?? null, signal, redirect: "manual" });
+      answered?.(response.headers.get("date"));
       if (REDIRECTS.has(response.status)) throw redirected(response);
       return response;
     } catch (error) {

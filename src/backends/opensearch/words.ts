@@ -1,3 +1,5 @@
+import { shortenedWord } from "../../driver/shortened-word.ts";
+
 /** The analyzer splits words longer than 255 characters; a longer word is indexed by its beginning. */
 const MAX_WORD_CHARACTERS = 200;
 
@@ -10,7 +12,7 @@ export function storedWords(words: string | undefined): string | undefined {
   const kept: string[] = [];
   let room = MAX_CHARACTERS;
   for (const word of words.split(" ")) {
-    const short = shortened(word);
+    const short = shortenedWord(word, MAX_WORD_CHARACTERS);
     room -= short.length + 1;
     if (room < 0) break;
     kept.push(short);
@@ -20,12 +22,8 @@ export function storedWords(words: string | undefined): string | undefined {
 
 /** Matches all of the words, each as a whole word or as the beginning of one; a whole one ranks higher. */
 export const wordQuery = (words: readonly string[]): readonly object[] =>
-  words.map(shortened).map((value) => ({
-    bool: { should: [{ term: { words: { value } } }, { prefix: { words: { value } } }], minimum_should_match: 1 },
-  }));
-
-/** Never cuts a character in half. */
-function shortened(word: string): string {
-  if (word.length <= MAX_WORD_CHARACTERS) return word;
-  return word.slice(0, MAX_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
-}
+  words
+    .map((word) => shortenedWord(word, MAX_WORD_CHARACTERS))
+    .map((value) => ({
+      bool: { should: [{ term: { words: { value } } }, { prefix: { words: { value } } }], minimum_should_match: 1 },
+    }));

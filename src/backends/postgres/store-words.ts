@@ -1,3 +1,4 @@
+import { shortenedWord } from "../../driver/shortened-word.ts";
 import type { ItemWords } from "../../store/store-driver.ts";
 
 /** A lexeme has at most 2046 bytes. */
@@ -22,7 +23,7 @@ export function tsvectorOf(words: ItemWords | undefined): string | null {
     if (words[kind] === "") continue;
     for (const word of words[kind].split(" ")) {
       position = Math.min(position + 1, MAX_POSITION);
-      const lexeme = shortened(word);
+      const lexeme = shortenedWord(word, MAX_WORD_CHARACTERS);
       const known = positions.get(lexeme);
       if (known !== undefined && known.length >= MAX_POSITIONS) continue;
       bytes += known === undefined ? Buffer.byteLength(lexeme) + 8 : 2;
@@ -35,15 +36,9 @@ export function tsvectorOf(words: ItemWords | undefined): string | null {
 
 /** Matches any of the words. */
 export const anyWordQuery = (words: readonly string[]): string =>
-  words.map((word) => quoted(shortened(word))).join(" | ");
+  words.map((word) => quoted(shortenedWord(word, MAX_WORD_CHARACTERS))).join(" | ");
 
 const written = (positions: ReadonlyMap<string, readonly string[]>): string =>
   [...positions].map(([lexeme, at]) => `${quoted(lexeme)}:${at.join(",")}`).join(" ");
 
 const quoted = (lexeme: string): string => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
-
-/** Never cuts a character in half. */
-function shortened(word: string): string {
-  if (word.length <= MAX_WORD_CHARACTERS) return word;
-  return word.slice(0, MAX_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
-}

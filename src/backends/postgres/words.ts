@@ -1,3 +1,5 @@
+import { shortenedWord } from "../../driver/shortened-word.ts";
+
 /** A lexeme has at most 2046 bytes; a longer word is indexed by its beginning. */
 const MAX_WORD_CHARACTERS = 500;
 /** A tsvector has less than a megabyte; further words of the record are not found. */
@@ -15,7 +17,7 @@ export function storedWords(words: string | undefined): string | null {
   }
   let bytes = 0;
   for (const word of all) {
-    const lexeme = shortened(word);
+    const lexeme = shortenedWord(word, MAX_WORD_CHARACTERS);
     if (lexeme === "" || kept.has(lexeme)) continue;
     bytes += Buffer.byteLength(lexeme) + 8;
     if (bytes > MAX_BYTES) break;
@@ -26,10 +28,6 @@ export function storedWords(words: string | undefined): string | null {
 
 /** Matches records that have all of the words, each as a whole word or as the beginning of one. */
 export const wordQuery = (words: readonly string[]): string =>
-  words.map((word) => `'${shortened(word).replaceAll("\\", "\\\\").replaceAll("'", "''")}':*`).join(" & ");
-
-/** Never cuts a character in half. */
-function shortened(word: string): string {
-  if (word.length <= MAX_WORD_CHARACTERS) return word;
-  return word.slice(0, MAX_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
-}
+  words
+    .map((word) => `'${shortenedWord(word, MAX_WORD_CHARACTERS).replaceAll("\\", "\\\\").replaceAll("'", "''")}':*`)
+    .join(" & ");

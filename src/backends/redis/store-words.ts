@@ -1,3 +1,4 @@
+import { rarity, wordScore } from "../../store/bm25.ts";
 import type { Scope } from "../../store/store-driver.ts";
 import type { Argument } from "./port.ts";
 import { asText } from "./replies.ts";
@@ -9,8 +10,6 @@ type Run = (script: Script, args: readonly Argument[]) => Promise<unknown>;
 
 /** So many items of a word are read in one step, which others wait for. */
 const ITEMS_PER_STEP = 10_000;
-const SATURATION = 1.2;
-const LENGTH_SHARE = 0.75;
 const MEMBER = /^[^\u0001]*\u0001([^\u0001\u0002]*\u0001[^\u0002]*)\u0002([\d.]+)\/(\d+)$/;
 
 /** The ids of items with any of the words, best first, by BM25. The sorted set of words has everything it needs. */
@@ -40,10 +39,10 @@ export async function rankedByWords(
   const average = [...lengths.values()].reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.size) || 1;
   const scores = new Map<string, number>();
   for (const some of postings) {
-    const rarity = Math.log(1 + (Math.max(0, all - some.length) + 0.5) / (some.length + 0.5));
-    for (const { id, weight, length } of some) {
-      const fullness = SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average);
-      scores.set(id, (scores.get(id) ?? 0) + (rarity * weight * (SATURATION + 1)) / (weight + fullness));
+    // Counted in another step, there may be fewer by now.
+    const weight = rarity(Math.max(all, some.length), some.length);
+    for (const { id, weight: count, length } of some) {
+      scores.set(id, (scores.get(id) ?? 0) + wordScore(weight, count, length, average));
     }
   }
   return [...scores].map(([id, score]) => ({ id, score })).sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));

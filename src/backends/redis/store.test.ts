@@ -52,6 +52,19 @@ await describeWithService("redis", (url) => {
     await clearPrefix(admin, prefix);
   });
 
+  test("a word that more than 10,000 items have finds the best of all of them", async () => {
+    const prefix = freshPrefix();
+    const store = redisStore({ url, prefix });
+    for (let from = 0; from < 10_500; from += 500) {
+      const keys = Array.from({ length: 500 }, (_, index) => `k${String(from + index).padStart(5, "0")}`);
+      await store.putBatch(keys.map((key) => ({ namespace: ["a"], key, value: "walrus among others" })));
+    }
+    await store.put(["a"], "z", "walrus");
+    expect((await store.search(["a"], { query: "walrus", limit: 1 })).map(({ key }) => key)).toEqual(["z"]);
+    await store.close();
+    await clearPrefix(admin, prefix);
+  });
+
   for (const { name, make } of [IOREDIS, NODE_REDIS]) {
     testStore({
       name: `redis with ${name}`,

@@ -11,6 +11,7 @@ import {
   type ObjectBucket,
 } from "../../driver/object-bucket.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
+import type { ServerClock } from "../../driver/server-clock.ts";
 import { isBucketAbsent, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
 import type { S3Module } from "./connect.ts";
 import { deleteOlderVersions } from "./older-versions.ts";
@@ -24,6 +25,8 @@ export interface S3Place {
   readonly requestTimeoutMs: number;
   /** Whether `close` closes the client. */
   readonly ownsClient: boolean;
+  /** Told the dates of all answers. */
+  readonly clock?: ServerClock;
 }
 
 /** One bucket of S3 or of a service that speaks its protocol. */
@@ -142,16 +145,50 @@ export class S3Bucket extends BaseObjectBucket implements ObjectBucket {
 
   /** With its deadline, which includes reading the answer. */
   async #request<T>(call: (send: (command: object) => Promise<unknown>) => Promise<T>): Promise<T> {
-    const { requestTimeoutMs, access, bucketName } = this.#place;
+    const { requestTimeoutMs, access, bucketName, clock } = this.#place;
     try {
       return await answerWithin(requestTimeoutMs, (abortSignal) =>
-        call((command) => this.#client.send(command, { abortSignal })),
+        call((command) => {
+          if (clock !== undefined) noteDates(command as CommandShape, clock);
+          return this.#client.send(command, { abortSignal });
+        }),
       );
     } catch (error) {
       if (access === "write" || !isBucketAbsent(error)) throw error;
       throw noStoreHere(`there is no bucket ${JSON.stringify(bucketName)}`, error);
     }
   }
+}
+
+/** The part of the SDK's commands by which an answer's headers are seen: the SDK's own result leaves them out. */
+interface CommandShape {
+  readonly middlewareStack?: {
+    add(middleware: (next: Handler) => Handler, options: { readonly step: "deserialize" }): void;
+  };
+}
+
+type Handler = (args: unknown) => Promise<{ readonly response?: unknown }>;
+
+function noteDates({ middlewareStack }: CommandShape, clock: ServerClock): void {
+  const middleware =
+    (next: Handler): Handler =>
+    async (args) => {
+      const answered = clock.ask();
+      try {
+        const result = await next(args);
+        answered(dateOf(result.response));
+        return result;
+      } catch (error) {
+        answered(dateOf((error as { readonly $response?: unknown } | undefined)?.$response));
+        throw error;
+      }
+    };
+  middlewareStack?.add(middleware, { step: "deserialize" });
+}
+
+function dateOf(response: unknown): string | undefined {
+  const { headers } = (response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
+  return headers?.["date"];
 }
 
 interface GetAnswer {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../state/message.ts";
 import { failsWith } from "../expect-failure.ts";
+import { CORPUS, QUESTIONS } from "../search-corpus.ts";
 import { type CheckpointerCase, checkpointerCasesOf, hasDetails } from "./checkpointer-case.ts";
 import { and, conversation, growThread, loaded } from "./conversations.ts";
 
@@ -26,6 +27,16 @@ export const searchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
       assert.deepEqual(await found(subject, "hurried"), []);
       assert.deepEqual(await found(subject, "brown dog"), []);
       assert.deepEqual(await found(subject, "absent"), []);
+    },
+  },
+  {
+    name: "every storage finds the same messages, in all scripts and forms of words",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      await saySomewhere(subject, CORPUS);
+      for (const { query, threads } of QUESTIONS) {
+        assert.deepEqual(await found(subject, query), threads.toSorted(), query);
+      }
     },
   },
   {

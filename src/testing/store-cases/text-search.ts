@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { failsWith } from "../expect-failure.ts";
+import { CORPUS, QUESTIONS } from "../search-corpus.ts";
 import { type StoreCase, type StoreFixture, storeCasesOf } from "./store-case.ts";
 import { keysOf } from "./walking.ts";
 
@@ -41,6 +42,17 @@ export const textSearchCases: readonly StoreCase[] = storeCasesOf("text search",
       assert.deepEqual(keysOf(both).toSorted(), ["cats", "coffee", "mornings"], "not only items with all words");
       for (const hit of both) assert.ok((hit.score ?? -1) >= 0 && (hit.score ?? 2) <= 1, `score ${hit.score}`);
       assert.equal(both[0]?.score, 1, "the best has 1");
+    },
+  },
+  {
+    name: "every storage finds the same items, in all scripts and forms of words",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      await subject.putBatch(Object.entries(CORPUS).map(([key, text]) => ({ namespace: NS, key, value: { text } })));
+      for (const { query, items } of QUESTIONS) {
+        const found = keysOf(await subject.search(NS, { query, limit: 100 })).toSorted();
+        assert.deepEqual(found, items.toSorted(), query);
+      }
     },
   },
   {
