@@ -9,6 +9,7 @@ import type { PriceTable } from "./model-call/prices.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
 import type { RunLimits } from "./run/limits.ts";
 import type { WhenBusy } from "./run/only-writer.ts";
+import type { RuntimeFor } from "./run/run-context.ts";
 import type { NamedTool, Tool } from "./tool-call/tool.ts";
 
 export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = NamedTool>
@@ -53,6 +54,11 @@ export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = N
   readonly lease?: boolean | Omit<LeaseOptions, "signal">;
   /** What a run does if another run has the thread, unless the run says so itself. @default "wait" */
   readonly whenBusy?: WhenBusy;
+  /**
+   * What tools get as `runtime` for words that were sent to the thread (`thread.send`), which cannot bring one. Asked for
+   * words of another person than the run's; without it, they wait for a run of their own.
+   */
+  readonly runtimeFor?: RuntimeFor<Runtime>;
   /** How long to retry a save that settles a call with effects while the storage is unreachable. @default 60000 */
   readonly saveRetryMs?: number;
   /** @default Date.now */

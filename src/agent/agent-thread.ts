@@ -1,4 +1,6 @@
 import type { BaseCheckpointer, CheckpointSummary, ForkOptions } from "../checkpoint/base-checkpointer.ts";
+import type { SendOptions, Sent } from "../checkpoint/signals/sending.ts";
+import type { Signal } from "../checkpoint/signals/signal.ts";
 import { loadState } from "../checkpoint/thread/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
@@ -9,6 +11,7 @@ import type { FollowOptions } from "./page/following.ts";
 import type { UIMessage } from "./page/ui-messages.ts";
 import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
 import type { UIMessageChunk } from "./page/ui-stream.ts";
+import { currentTurn } from "./run/turns.ts";
 import type { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunOptions } from "./run-options.ts";
 
@@ -106,6 +109,19 @@ export class AgentThread<Output = unknown, Runtime = unknown> {
   /** Answers a question that waits here. */
   resume(options: Needed<Omit<ResumeOptions<Runtime>, "threadId">, Runtime>): Run<Output> {
     return this.#owner.resume({ ...options, threadId: this.id } as Needed<ResumeOptions<Runtime>, Runtime>);
+  }
+
+  /**
+   * Sends something to this thread, from any process and whoever runs it: words for the turn that is under way or for the
+   * next one, answers, the outcome of a call, or that the turn is to end. Once it returned it is durable. If no process
+   * runs the thread, it waits for the next run, or for `recover`.
+   */
+  async send(signal: Signal, options: SendOptions = {}): Promise<Sent> {
+    const checkpointer = await this.#checkpointer();
+    const sent = await checkpointer.send(this.id, signal, options);
+    // A run of this process need not wait for its next look.
+    void currentTurn(checkpointer, this.id)?.look?.();
+    return sent;
   }
 
   /** The thread as a page of the AI SDK begins with it. */

@@ -4,6 +4,7 @@ import { StateError } from "../errors.ts";
 import { given } from "../internal/option-table.ts";
 import type { AnySchema } from "../models/schema.ts";
 import type { UserMessage } from "../state/message.ts";
+import type { SignalPart } from "../state/people/personal-fields.ts";
 import { asUserMessage, withId } from "../state/prompt.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
@@ -26,7 +27,6 @@ import { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
 import { assertAnswerable, assertTools } from "./tool-call/assert-tools.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
-import type { PersonAnswer } from "./tool-call/interrupts.ts";
 import {
   answerIn,
   outcomeIn,
@@ -105,10 +105,10 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
 
   #answer(options: ResumeOptions<Runtime>, place: RunPlace): Run<Output, Tools> {
     assertResumeOptions(options);
-    const { interruptId, response, decline = false } = options;
+    const { interruptId: id, response, decline = false } = options;
     const why = typeof decline === "string" ? { reason: decline } : {};
-    const given: PersonAnswer = decline === false ? { value: response } : { declined: true, ...why };
-    return this.#start(options, ({ answering }) => answering(interruptId, given), place);
+    const part: SignalPart = decline === false ? { id, value: response } : { id, declined: true, ...why };
+    return this.#start(options, ({ answering }) => answering(part), place);
   }
 
   /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
@@ -217,11 +217,27 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     return new Run<Output, Tools>(async (emit) => {
       try {
         const part = await running.get();
-        return await this.#runnerIn(part).run(given, openingIn(part), emit, place);
+        const onMore = (person: readonly string[] | undefined): void => this.#goOn(options, { ...place, person });
+        return await this.#runnerIn(part).run(given, openingIn(part), emit, { ...place, onMore });
       } finally {
         this.#active.delete(ended);
         end();
       }
+    });
+  }
+
+  /** Another run for what was sent to a thread while its run was ending. Where it fails, the next run or `recover` does it. */
+  #goOn({ threadId, runtime, metadata }: RunOptions, place: RunPlace): void {
+    if (this.#refuses !== undefined) return;
+    const options = {
+      threadId,
+      runtime,
+      ...(metadata !== undefined && { metadata }),
+      whenBusy: "reject",
+    } as RunOptions;
+    setImmediate(() => {
+      if (this.#refuses !== undefined) return;
+      this.#start(options, ({ goingOn }) => goingOn(() => undefined), place).catch(() => undefined);
     });
   }
 

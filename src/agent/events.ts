@@ -164,6 +164,8 @@ export type RunEvent<Tools extends NamedTool = NamedTool> =
   | { readonly type: "interrupt"; readonly interrupt: Interrupt }
   /** What a sub-agent does; durable in its own thread. */
   | { readonly type: "sub-agent"; readonly toolCallId: string; readonly toolName: string; readonly event: RunEvent }
+  /** Something that was sent to the thread could not be taken in: a guard refused it, or it does not fit what waits. */
+  | { readonly type: "signal-refused"; readonly id: string; readonly error: unknown }
   | GuardedEvent
   | ModelReport
   /** Something beside the run failed (a hook, a memory, a metric). Nothing of the run was lost. */

@@ -7,12 +7,14 @@ import { assertToolChoice, type ModelSettings } from "./model-call/model-setting
 import { assertPrices } from "./model-call/prices.ts";
 import { AGENT_OPTIONS } from "./option-tables.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
-import type { AgentParts } from "./run/run-context.ts";
+import type { AgentParts, RuntimeFor } from "./run/run-context.ts";
 
 /** What can be said of an agent before its first run: a wrong option is refused when the agent is made. */
 export type FixedParts = Omit<AgentParts, "model" | "tools" | "telemetry">;
 
-export function fixedParts(options: CoreAgentOptions<never>): FixedParts {
+type AnyOptions = Omit<CoreAgentOptions<never>, "runtimeFor"> & { readonly runtimeFor?: RuntimeFor };
+
+export function fixedParts(options: AnyOptions): FixedParts {
   assertRanges("new Agent()", options, AGENT_OPTIONS);
   const every = given(options, AGENT_OPTIONS, "checkpointEveryNIterations");
   const { lease, whenBusy, outputSchema } = options;
@@ -44,6 +46,7 @@ export function fixedParts(options: CoreAgentOptions<never>): FixedParts {
     maxOutputRepairs: given(options, AGENT_OPTIONS, "maxOutputRepairs"),
     saveRetryMs: given(options, AGENT_OPTIONS, "saveRetryMs"),
     prices: options.prices,
+    runtimeFor: options.runtimeFor,
     agentName: options.name,
     now: options.now ?? Date.now,
     runClock: options.now ?? (() => performance.now()),

@@ -84,6 +84,10 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     default: "wait",
     says: "What a run does while another run has the thread, unless it says so itself ([below](#one-writer)).",
   },
+  runtimeFor: {
+    kind: "function",
+    says: "The `runtime` for words that were sent to a thread by another person than its run's ([below](#the-mailbox)).",
+  },
   saveRetryMs: {
     kind: "number",
     least: 0,

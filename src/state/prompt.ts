@@ -64,5 +64,5 @@ function faultInPart(part: unknown, where: string): string | undefined {
 export function withId(message: UserMessage, id: string | undefined): UserMessage {
   if (id === undefined || message.id === id) return message;
   if (message.id === undefined) return { ...message, id };
-  throw new TypeError(`two different ids were given for one message: ${JSON.stringify(id)}, and the message's own`);
+  throw new TypeError(`two ids were given for one message: ${JSON.stringify(id)}, and the message's own`);
 }

@@ -78,6 +78,7 @@ describe("an agent that is made wrongly says what to write instead", () => {
       model: scriptedModel([]),
       name: "shop",
       prices: {},
+      runtimeFor: () => undefined,
       fallbackModels: [scriptedModel([])],
       prepareStep: () => undefined,
       maxOutputTokens: 1,

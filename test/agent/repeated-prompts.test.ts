@@ -128,6 +128,11 @@ test("the same words under another id are another message", async () => {
   expect(await store.lines()).toEqual(["user: tea", "user: tea", "assistant: about tea"]);
 });
 
+/** Something waits in the thread's mailbox. */
+async function untilSent(store: MemoryStore): Promise<void> {
+  while ((await store.open().signals("t")).length === 0) await turnsPass();
+}
+
 describe("what is said while a run is under way", () => {
   function busy(store: MemoryStore, steps: readonly ScriptStep[]) {
     const [begun, go] = [gate(), gate()];
@@ -151,7 +156,7 @@ describe("what is said while a run is under way", () => {
     const first = agent.run("go", { threadId: "t" });
     await begun;
     const second = agent.run("and hurry", { threadId: "t", whenBusy: "enqueue" });
-    await turnsPass();
+    await untilSent(store);
     end();
     expect((await Promise.all([first, second])).map(({ text }) => text)).toEqual(["both", "both"]);
     expect(await store.lines()).toEqual([
@@ -171,7 +176,7 @@ describe("what is said while a run is under way", () => {
     await begun;
     const options = { threadId: "t", whenBusy: "enqueue", messageId: "m1" } as const;
     const clicks = [agent.run("order it", options), agent.run("order it", options)];
-    await turnsPass();
+    await untilSent(store);
     end();
     expect((await Promise.all([first, ...clicks])).map(({ text }) => text)).toEqual(["both", "both", "both"]);
     expect((await store.lines()).filter((line) => line === "user: order it")).toHaveLength(1);

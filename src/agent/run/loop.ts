@@ -1,9 +1,8 @@
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { callAt } from "../../state/call-facts.ts";
-import type { Message, UserMessage } from "../../state/message.ts";
+import type { Message } from "../../state/message.ts";
 import type { StopReason } from "../events.ts";
-import { guardedPrompt } from "../guards.ts";
 import { runAfter } from "../hooks.ts";
 import { askModel } from "../model-call/ask-model.ts";
 import { judgeAnswer } from "../model-call/output.ts";
@@ -12,6 +11,7 @@ import { pendingCalls } from "../tool-call/later.ts";
 import { argumentsHash, type LedgerCall, openCalls } from "../tool-call/ledger.ts";
 import { runCall } from "../tool-call/run-call.ts";
 import { cutOffReason } from "./limits.ts";
+import { takeMail } from "./mail.ts";
 import type { RunContext } from "./run-context.ts";
 import { turnOf } from "./turn-number.ts";
 
@@ -27,6 +27,8 @@ export async function drive(context: RunContext): Promise<Ending> {
   const { parts, session, limits, emit } = context;
   for (;;) {
     session.throwIfFailed();
+    // Words that came while the model gave its answer are for the next turn: whoever asked gets that answer.
+    await takeMail(context, { takesWords: !isAnswered(session.state) });
     const stopped = await finishOpenCalls(context);
     if (stopped !== undefined) return { stopReason: stopped };
     if (limits.iterations > 0) {
@@ -38,7 +40,8 @@ export async function drive(context: RunContext): Promise<Ending> {
     }
     const reached = await reasonToStop(context);
     if (reached !== undefined) return { stopReason: reached };
-    await takeWordsAlong(context);
+    await takeMail(context);
+    if (context.signal.aborted) return { stopReason: cutOffReason(context.signal) };
     const iteration = limits.countIteration();
     emit({ type: "iteration-start", iteration, turn: turnOf(session.state) });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
@@ -47,19 +50,6 @@ export async function drive(context: RunContext): Promise<Ending> {
     if (context.signal.aborted) return { stopReason: cutOffReason(context.signal) };
     if (message === undefined || message.incomplete === true) return { stopReason: "incomplete" };
   }
-}
-
-/** What users said to this run since the model was asked the last time. */
-async function takeWordsAlong(context: RunContext): Promise<void> {
-  const { inbox, session } = context;
-  const said: UserMessage[] = [];
-  for (const message of inbox.take(session.state.messages)) {
-    const heard = await guardedPrompt(context, message);
-    if (!("stopReason" in heard)) said.push(heard);
-  }
-  if (said.length === 0) return;
-  session.change((state) => said.reduce((before, message) => before.withMessage(message), state));
-  session.saveBeside();
 }
 
 async function reasonToStop(context: RunContext): Promise<StopReason | undefined> {

@@ -4,7 +4,7 @@ import type { Lease } from "../../checkpoint/lease/lease.ts";
 import { type CurrentHolder, holderAt, holderNow, RidingLease } from "../../checkpoint/lease/riding-lease.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { positionOf } from "../../checkpoint/thread/position.ts";
-import type { StateError } from "../../errors.ts";
+import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { UserMessage } from "../../state/message.ts";
@@ -182,30 +182,35 @@ function unlessLookingAgain(error: unknown): void {
 }
 
 /**
- * Says something to the run that is under way on the thread in this process. The
- * run takes the words along when it asks the model the next time, and its result
- * is theirs. `undefined` where there is no such run, or it ends before that.
+ * Sends words to the run that is under way on the thread, in whatever process. A run of this process shows its events
+ * meanwhile, and its result is theirs where it took them in. Nothing is sent where no run is under way, or where the
+ * thread takes nothing.
  */
 export async function joinRun(
-  checkpointer: object,
+  checkpointer: BaseCheckpointer,
   threadId: string,
-  message: UserMessage,
+  message: UserMessage & { readonly id: string },
   emit: (event: RunEvent) => void,
-): Promise<RunResult | undefined> {
+): Promise<{ readonly isSent: boolean; readonly result?: RunResult }> {
+  const context = contextOf(checkpointer);
   const turn = currentTurn(checkpointer, threadId);
-  if (turn?.inbox === undefined) return undefined;
-  turn.listeners.add(emit);
-  const isTaken = await turn.inbox.add(message);
-  if (isTaken) {
-    try {
-      return await turn.result;
-    } catch (error) {
-      // The run begins again, without these messages.
-      if (!(error instanceof Overtaken)) throw error;
-    }
+  if (context === undefined || !checkpointer.capabilities.conditionalSave) return { isSent: false };
+  if (turn === undefined && (await holderNow(context, threadId)) === undefined) return { isSent: false };
+  turn?.listeners.add(emit);
+  try {
+    await checkpointer.send(threadId, { message }, { id: message.id });
+    await turn?.look?.();
+    const result = await (turn?.result ?? turn?.ended);
+    if (result !== undefined && turn?.heard.has(message.id) === true) return { isSent: true, result };
+  } catch (error) {
+    // The thread is not there yet: its first run has not saved. Or the run begins again, and may not take them in.
+    const isMissing = StateError.is(error, "NOT_FOUND") && turn?.heard.has(message.id) !== true;
+    if (!isMissing && !(error instanceof Overtaken)) throw error;
+    if (isMissing) return { isSent: false };
+  } finally {
+    turn?.listeners.delete(emit);
   }
-  turn.listeners.delete(emit);
-  return undefined;
+  return { isSent: true };
 }
 
 /** Shows a run's events also to those whose words it takes along. */

@@ -1,15 +1,17 @@
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { type Message, textOf, type UserMessage } from "../../state/message.ts";
+import type { SignalPart } from "../../state/people/personal-fields.ts";
 import { encodeText } from "../../state/values/codec.ts";
 import { guardedPrompt } from "../guards.ts";
 import { answeredBefore } from "../model-call/output.ts";
 import type { RunOptions } from "../run-options.ts";
-import { type CompleteOptions, completion } from "../tool-call/completing.ts";
-import { answerInterrupt, declineWaiting, type PersonAnswer, pendingInterrupts } from "../tool-call/interrupts.ts";
+import { type CompleteOptions, outcomePart, takeAnswer } from "../tool-call/completing.ts";
+import { declineWaiting, pendingInterrupts } from "../tool-call/interrupts.ts";
 import { giveUpPending, pendingCalls } from "../tool-call/later.ts";
 import { goBack } from "./going-back.ts";
 import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
+import { takeMail } from "./mail.ts";
 import type { RunContext } from "./run-context.ts";
 import { askedIn, isRepairRequest } from "./turn-number.ts";
 
@@ -19,6 +21,8 @@ export interface Opening {
   readonly needsThread: boolean;
   /** What the user says, if that is what begins it. */
   readonly message?: UserMessage;
+  /** The same opening with this id for its message. */
+  readonly named?: (id: string) => Opening;
   /**
    * `adopt` gives a state what the run brings along. Not called for a run that is
    * refused: it leaves no trace. Returns how the run ends where there is nothing to do.
@@ -32,14 +36,18 @@ async function begin(
   adopt: (state: AgentState) => AgentState,
   message: UserMessage | undefined,
 ): Promise<Ending | undefined> {
-  const { session } = context;
+  const { session, mail } = context;
   const place = message === undefined ? -1 : placeOf(session.state, message);
+  const consumes = await mail.claim(session.stored, message?.id);
   if (place >= 0 && !isLastTurn(session.state, place)) {
     const answer = answerTo(session.state, place, (said) => isEndedBy(context, said));
-    if (answer !== undefined) return answeredBefore(context, answer);
+    if (answer !== undefined) {
+      if (consumes.length > 0) session.change((state) => state.with({}), consumes);
+      return answeredBefore(context, answer);
+    }
   }
   if (message === undefined || place >= 0) {
-    session.change(adopt);
+    session.change(adopt, consumes);
     if (session.isUnsaved) session.saveBeside();
     else if (!isAnswered(session.state) && !endedByTerminalTool(context)) session.hold().catch(() => undefined);
     return undefined;
@@ -57,8 +65,9 @@ async function begin(
     const what = `the thread waits until ${which.join(", ")} is completed; call complete() first, or give it up with declineWaiting: true`;
     throw new StateError("INTERRUPTED", what, { interruptIds: [] });
   }
+  await takeMail(context, { onCancel: "go on" });
   const isRepeated = isSaidAlready(context, message);
-  session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })));
+  session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })), consumes);
   if (session.isUnsaved) session.saveBeside();
   else session.hold().catch(() => undefined);
   return undefined;
@@ -118,49 +127,60 @@ function answerTo(
 const isLastTurn = ({ messages }: AgentState, place: number): boolean =>
   !messages.slice(place + 1).some((message) => message.role === "user" && !isRepairRequest(message));
 
+/** The same words under the id that they were sent under. */
+export const saidAs = (opening: Opening, id: string): Opening =>
+  opening.message === undefined || opening.message.id === id ? opening : (opening.named?.(id) ?? opening);
+
 /** Words of a user, or without them what was left unfinished. */
 export function saying(
   message: UserMessage | undefined,
-  { backTo, declines }: { readonly backTo: RunOptions["backTo"]; readonly declines: boolean | string },
+  terms: { readonly backTo: RunOptions["backTo"]; readonly declines: boolean | string },
 ): Opening {
+  const { backTo, declines } = terms;
   const opening: Opening["begin"] = async (context, adopt) => {
     const { session, parts } = context;
     const heard = message && (await guardedPrompt(context, message));
-    if (heard !== undefined && "stopReason" in heard) return heard;
+    if (heard !== undefined && "stopReason" in heard) {
+      const consumes = await context.mail.claim(session.stored, message?.id);
+      if (consumes.length > 0) session.change((state) => state.with({}), consumes);
+      return heard;
+    }
     if (backTo !== undefined) await goBack(context, backTo, heard?.id);
     const reason = typeof declines === "string" ? declines : undefined;
     if (declines !== false) {
       const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
       session.change((state) => giveUpPending(declineWaiting(state, reason, options.now), reason, options));
     }
+    await takeMail(context, { onCancel: message === undefined ? "stop" : "go on" });
+    if (context.stop.signal.aborted) return { stopReason: "cancelled" };
     return begin(context, adopt, heard);
   };
-  return { needsThread: message === undefined, begin: opening, ...(message !== undefined && { message }) };
+  if (message === undefined) return { needsThread: true, begin: opening };
+  return { needsThread: false, begin: opening, message, named: (id) => saying({ ...message, id }, terms) };
 }
 
 /** A person's answer to a question. */
-export const answering = (interruptId: string, given: PersonAnswer): Opening => ({
+export const answering = (part: SignalPart): Opening => ({
   needsThread: true,
-  begin: async ({ session, parts }, adopt) => {
-    const answered = await answerInterrupt(session.state, interruptId, given, {
-      now: parts.now(),
-      tools: parts.tools,
-    });
-    session.change(() => adopt(answered));
-    session.saveBeside();
+  begin: async (context, adopt) => {
+    await takeMail(context, { onCancel: "go on" });
+    await takeAnswer(context, part);
+    context.session.change(adopt);
+    if (context.session.isUnsaved) context.session.saveBeside();
     return undefined;
   },
 });
 
 /** The outcome of a call whose tool answered "later". */
-export const completing = (options: CompleteOptions): Opening => ({ needsThread: true, begin: completion(options) });
+export const completing = (options: CompleteOptions): Opening => answering(outcomePart(options));
 
 /** Nothing new: what a process that is gone left unfinished. */
 export const goingOn = (onNothingLeft: () => void): Opening => ({
   needsThread: true,
   begin: async (context, adopt) => {
-    const { state } = context.session;
-    if (!isAnswered(state) && !endedByTerminalTool(context)) return begin(context, adopt, undefined);
+    await takeMail(context);
+    if (context.stop.signal.aborted) return { stopReason: "cancelled" };
+    if (!isAnswered(context.session.state) && !endedByTerminalTool(context)) return begin(context, adopt, undefined);
     onNothingLeft();
     return { stopReason: "complete" };
   },

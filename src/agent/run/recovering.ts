@@ -1,8 +1,14 @@
 import type { BaseCheckpointer, ThreadSummary } from "../../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../../checkpoint/context.ts";
+import { everyThread } from "../../checkpoint/find/finding.ts";
+import { summariseThread } from "../../checkpoint/find/summary.ts";
 import { holderNow } from "../../checkpoint/lease/riding-lease.ts";
-import type { ThreadWarning } from "../../driver/warnings.ts";
+import type { ThreadEntry } from "../../checkpoint/log/thread-log.ts";
+import { waitingAt } from "../../checkpoint/signals/mailbox.ts";
+import { Thread } from "../../checkpoint/thread/thread.ts";
+import { type ThreadWarning, Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
+import { inParallel } from "../../internal/concurrency.ts";
 import { globOfPrefix } from "../../internal/glob.ts";
 import { assertKnownOptions, type OptionKinds } from "../../internal/known-options.ts";
 import { parentOf } from "../../state/tool-calls.ts";
@@ -78,12 +84,7 @@ export async function recoverThreads(
   const recovered: { threadId: string; stopReason: StopReason }[] = [];
   const failed: { threadId: string; error: unknown }[] = [];
   const warnings: ThreadWarning[] = [];
-  let cursor: string | undefined;
-  do {
-    const query = { pattern: globOfPrefix(prefix), standing: "unfinished", limit: PAGE } as const;
-    const found = await checkpointer.listWithMetadata({ ...query, ...(cursor !== undefined && { cursor }) });
-    warnings.push(...(found.warnings ?? []));
-    const queue = found.filter((thread) => isLeft(thread, now, olderThanMs));
+  const runAll = async (queue: ThreadSummary[]): Promise<void> => {
     const workers = Array.from({ length: Math.min(concurrency, queue.length) }, async () => {
       for (let next = queue.shift(); next !== undefined && !isStopped(); next = queue.shift()) {
         const { threadId } = next;
@@ -97,13 +98,56 @@ export async function recoverThreads(
       }
     });
     await Promise.all(workers);
+  };
+  const met = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const query = { pattern: globOfPrefix(prefix), standing: "unfinished", limit: PAGE } as const;
+    const found = await checkpointer.listWithMetadata({ ...query, ...(cursor !== undefined && { cursor }) });
+    warnings.push(...(found.warnings ?? []));
+    const left = found.filter((thread) => isLeft(thread, now, olderThanMs));
+    for (const { threadId } of left) met.add(threadId);
+    await runAll(left);
     if (found.cursor !== undefined && found.cursor === cursor) {
       const { name } = checkpointer.constructor;
       throw new TypeError(`${name}.listWithMetadata() gave the same cursor twice: the last page must have no cursor`);
     }
     cursor = found.cursor;
   } while (cursor !== undefined && !isStopped());
+  const unread = new Warnings();
+  for await (const page of threadsWithMail(checkpointer, prefix, unread)) {
+    if (isStopped()) break;
+    const isOwn = ({ threadId, metadata }: ThreadSummary) => !met.has(threadId) && parentOf(metadata) === undefined;
+    await runAll(page.filter(isOwn));
+  }
+  warnings.push(...unread.list);
   return { recovered, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
+}
+
+/**
+ * Threads that something was sent to, in pages. No list tells: a signal moves the tail of a thread and not its newest
+ * checkpoint. So each tail is asked, without its body.
+ */
+async function* threadsWithMail(
+  checkpointer: BaseCheckpointer,
+  prefix: string,
+  warnings: Warnings,
+): AsyncGenerator<ThreadSummary[]> {
+  const context = contextOf(checkpointer);
+  if (context === undefined || !checkpointer.capabilities.conditionalSave) return;
+  const look = async (thread: ThreadEntry): Promise<readonly ThreadSummary[]> => {
+    const { threadId } = thread;
+    const tail = await warnings.skipping(threadId, () => new Thread(context, threadId, "recover").tail());
+    return waitingAt(tail).length === 0 ? [] : [summariseThread(thread, warnings)];
+  };
+  let page: ThreadEntry[] = [];
+  for await (const thread of everyThread(context, "recover", prefix, warnings)) {
+    page.push(thread);
+    if (page.length < PAGE) continue;
+    yield (await inParallel(page, look)).flat();
+    page = [];
+  }
+  yield (await inParallel(page, look)).flat();
 }
 
 /** Refused before it began: another process, which began at the same time, goes on with it. */

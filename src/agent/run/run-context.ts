@@ -1,6 +1,7 @@
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import type { Model } from "../../models/model.ts";
 import type { ReadySchema } from "../../models/schema.ts";
+import type { UserMessage } from "../../state/message.ts";
 import type { RunEvent } from "../events.ts";
 import type { AgentHooks } from "../hooks.ts";
 import type { PrepareStep } from "../model-call/model-question.ts";
@@ -13,7 +14,11 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { ChildOutcome } from "../tool-call/sub-agent.ts";
 import type { Tool } from "../tool-call/tool.ts";
 import type { LimitGuard } from "./limits.ts";
-import type { Inbox } from "./turns.ts";
+import type { Mail } from "./mail.ts";
+import type { Turn } from "./turns.ts";
+
+/** What the tools get as `runtime` for a turn of words that were sent from elsewhere. */
+export type RuntimeFor<Runtime = unknown> = (message: UserMessage) => Runtime | Promise<Runtime>;
 
 /** What the agent was made of. The same for all its runs. */
 export interface AgentParts {
@@ -33,6 +38,7 @@ export interface AgentParts {
   readonly maxOutputRepairs: number;
   readonly saveRetryMs: number;
   readonly prices: PriceTable | undefined;
+  readonly runtimeFor: RuntimeFor | undefined;
   readonly agentName: string | undefined;
   readonly telemetry: Telemetry;
   readonly now: () => number;
@@ -52,14 +58,20 @@ export interface RunContext {
   /** The session that the run is a task of. */
   readonly task: SessionPort | undefined;
   /** What the caller handed in for the tools. Never stored. */
-  readonly runtime: unknown;
+  runtime: unknown;
+  /** Who the words are about that the run takes in: at first those of its own prompt. `undefined`: of anybody yet. */
+  person: readonly string[] | undefined;
   /** Whether open questions are saved, so that they can be answered later. */
   readonly isKept: boolean;
   readonly signal: AbortSignal;
   /** Also aborts when a save failed: then the model's answer would be wasted. */
   readonly modelSignal: AbortSignal;
-  /** What users say meanwhile. */
-  readonly inbox: Inbox;
+  /** What is sent to the thread meanwhile. */
+  readonly mail: Mail;
+  /** The run's place in this process, where senders of this process find it. */
+  readonly turn: Turn | undefined;
+  /** Ends the run as its caller's signal would. */
+  readonly stop: AbortController;
   readonly isDraining: () => boolean;
   /** What the model is saying and was not saved yet: an answer that fails half way is not lost without a trace. */
   readonly progress: { spoken: string };

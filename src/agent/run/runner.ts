@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { mayBeThereAlready } from "../../checkpoint/thread/thread.ts";
+import { newId } from "../../driver/ids.ts";
 import { reasonOf, StateError } from "../../errors.ts";
 import { given } from "../../internal/option-table.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { subjectsIn, subjectsOfMessage } from "../../state/people/subjects.ts";
 import { STOPPED_KEY } from "../../state/tool-calls.ts";
 import type { CoreAgentOptions } from "../agent-options.ts";
 import type { RunEvent, RunResult, StopReason } from "../events.ts";
@@ -24,20 +26,25 @@ import { changedTools, withToolList } from "../tool-call/ledger.ts";
 import type { Tool } from "../tool-call/tool.ts";
 import { readResultTool } from "../tool-call/tool-result.ts";
 import { LimitGuard, signalOf, TimeBudget } from "./limits.ts";
-import { drive, type Ending } from "./loop.ts";
+import { drive, type Ending, isAnswered } from "./loop.ts";
+import { Mail, takeMail } from "./mail.ts";
 import { asOnlyWriter, heardBy, joinRun, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
-import { nothingToResume, type Opening } from "./opening.ts";
+import { nothingToResume, type Opening, saidAs } from "./opening.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { lastText, RunError } from "./run-error.ts";
 import { subjectIn, warnOfOtherNames } from "./run-subject.ts";
 import { inTermsOfARun } from "./told-to-caller.ts";
-import { Inbox } from "./turns.ts";
+import { hasFollower } from "./turns.ts";
 import { leaveUnsettled, settleThread } from "./unsettled.ts";
 
 /** Where a run is kept, and a caller's prices for a sub-agent that has none. */
 export interface RunPlace {
   readonly open: CoreAgentOptions["checkpointer"];
   readonly prices?: PriceTable | undefined;
+  /** Called when the run has ended and more was sent to its thread meanwhile. */
+  readonly onMore?: (person: readonly string[] | undefined) => void;
+  /** Of a run that goes on for what was sent to the thread of another run. */
+  readonly person?: readonly string[] | undefined;
 }
 
 /** Runs of one agent, from its thread's turn to the result. */
@@ -82,28 +89,30 @@ export class Runner<Output, Runtime> {
     at: RunPlace,
   ): Promise<RunResult<Output>> {
     const { threadId, signal } = options;
-    const { open, prices } = at;
+    const { open } = at;
     const lease = given(this.#options, AGENT_OPTIONS, "lease");
     if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
-    if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined, prices);
+    if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined, at);
     const checkpointer = await open();
     assertCheckpointer(checkpointer, "Agent({ checkpointer })");
     if (lease === false) {
       await settleThread(checkpointer, threadId);
       const stored = await loadState(checkpointer, threadId);
-      return this.#execute(options, opening, emit, { checkpointer, threadId, stored }, prices);
+      return this.#execute(options, opening, emit, { checkpointer, threadId, stored }, at);
     }
     const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
     const whenBusy = options.whenBusy ?? given(this.#options, AGENT_OPTIONS, "whenBusy");
     if (whenBusy === "enqueue" && opening.message !== undefined) {
-      const joined = await joinRun(checkpointer, threadId, opening.message, emit);
-      if (joined !== undefined) return joined as RunResult<Output>;
+      const { id = newId() } = opening.message;
+      const joined = await joinRun(checkpointer, threadId, { ...opening.message, id }, emit);
+      if (joined.result !== undefined) return joined.result as RunResult<Output>;
+      if (joined.isSent) return this.#withThread({ ...options, whenBusy: "wait" }, saidAs(opening, id), emit, at);
     }
     const messageId = opening.message?.id;
     const warn = (): void => this.#warnOfNoLease(emit);
     const terms = { whenBusy, waitMs, ttlMs, owner, signal, emit, messageId, warn };
     return asOnlyWriter(checkpointer, threadId, terms, (place) => {
-      const result = this.#execute(options, opening, heardBy(place.turn, emit), place, prices);
+      const result = this.#execute(options, opening, heardBy(place.turn, emit), place, at);
       if (place.turn !== undefined) place.turn.result = result;
       return result;
     });
@@ -121,7 +130,7 @@ export class Runner<Output, Runtime> {
     opening: Opening,
     show: (event: RunEvent) => void,
     place: Place | undefined,
-    prices: PriceTable | undefined,
+    at: RunPlace,
   ): Promise<RunResult<Output>> {
     const stored = place?.stored;
     if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
@@ -131,14 +140,16 @@ export class Runner<Output, Runtime> {
       saveRetryMs,
     });
     if (place?.lease !== undefined) session.endWith(place.lease.signal);
-    const parts = await this.#parts(session, prices);
+    const parts = await this.#parts(session, at.prices);
     session.measure = savesIn(parts.telemetry);
     const emit = (event: RunEvent): void => {
       countRetries(parts.telemetry, event);
       session.emit(event);
     };
     const budget = new TimeBudget(this.#options.timeBudgetMs);
-    const signal = signalOf(session.lost, options.signal, budget.spent);
+    const stop = new AbortController();
+    const signal = signalOf(session.lost, options.signal, budget.spent, stop.signal);
+    const mail = new Mail(place?.checkpointer, place?.threadId);
     const context: RunContext = {
       parts,
       session,
@@ -151,7 +162,10 @@ export class Runner<Output, Runtime> {
       isKept: place !== undefined,
       signal,
       modelSignal: signalOf(session.failed, signal),
-      inbox: new Inbox(),
+      mail,
+      turn: place?.turn,
+      stop,
+      person: at.person ?? personOf(opening, session.state),
       isDraining: this.#isDraining,
       progress: { spoken: "" },
       handedDown: new Map(),
@@ -159,7 +173,11 @@ export class Runner<Output, Runtime> {
       prompt: new Prompt(),
       emit,
     };
-    if (place?.turn !== undefined) place.turn.inbox = context.inbox;
+    if (place?.turn !== undefined) place.turn.look = () => mail.look();
+    mail.watch(
+      () => stop.abort(),
+      () => session.wroteAt,
+    );
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, continued: stored !== undefined });
     const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options, place);
@@ -168,9 +186,13 @@ export class Runner<Output, Runtime> {
       .span(span, async (notes) => {
         const result = await work();
         notes.set({ ...usageAttributes(result.usage), "holdfast.stop_reason": result.stopReason });
+        if (place !== undefined && hasMore(context, result.stopReason, place)) at.onMore?.(context.person);
         return result;
       })
-      .finally(() => budget.end());
+      .finally(() => {
+        budget.end();
+        mail.close();
+      });
   }
 
   async #toTheEnd(
@@ -193,14 +215,13 @@ export class Runner<Output, Runtime> {
       warnOfOtherNames(context);
       if (place?.isContended === true) await session.durable();
       const reached = ended ?? (await drive(context));
+      if (context.stop.signal.aborted) await takeMail(context);
       session.change((state) => withStopMark(state, reached.stopReason));
       await session.finish();
       session.throwIfFailed();
       ending = reached;
     } catch (error) {
       throw await this.#failed(context, error, place);
-    } finally {
-      context.inbox.close();
     }
     place?.turn?.end();
     await this.#afterwards(context, ending);
@@ -290,6 +311,20 @@ async function finishTask({ task, session, threadId, emit }: RunContext, stopRea
   } catch (error) {
     emit({ type: "warning", where: "session", error });
   }
+}
+
+/** Whose words a run takes in: those of its own prompt's people, or of whom the turn is about that it goes on with. */
+function personOf({ message }: Opening, state: AgentState): readonly string[] | undefined {
+  if (message !== undefined) return subjectsOfMessage(message) ?? subjectsIn(state.metadata["subject"]);
+  return isAnswered(state) ? undefined : subjectsIn(subjectIn(state));
+}
+
+/** Whether the thread got more for this process to go on with: another run of it would begin for that at once. */
+function hasMore({ mail, session }: RunContext, stopReason: StopReason, { checkpointer, threadId }: Place): boolean {
+  if (hasFollower(checkpointer, threadId)) return false;
+  if (stopReason === "interrupted" || stopReason === "pending") return mail.hasUnread(session.stored);
+  const isOver = stopReason === "complete" || stopReason === "terminal-tool" || stopReason === "guarded";
+  return isOver && mail.hasMore(session.stored);
 }
 
 /** Stopped by a limit of the run or by its caller. A run that was drained, or lost its model half way, should continue. */

@@ -1,14 +1,15 @@
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
-import type { Message, UserMessage } from "../../state/message.ts";
 import type { RunEvent, RunResult } from "../events.ts";
 
 /** A run's place among the runs of one thread in this process. */
 export interface Turn {
   readonly messageId: string | undefined;
-  /** What is said to it while it is under way; absent until it has begun. */
-  inbox?: Inbox;
-  /** How it ends, for those whose words it took along. */
+  /** Tells it that something was sent to its thread; absent until it has begun. */
+  look?: () => Promise<void>;
+  /** Words that it took in, by their ids. */
+  readonly heard: Set<string>;
+  /** How it ends, for those whose words it took in. */
   result?: Promise<RunResult>;
   readonly listeners: Set<(event: RunEvent) => void>;
   readonly ended: Promise<void>;
@@ -28,6 +29,10 @@ const lines = new WeakMap<object, Map<string, Turn[]>>();
 /** The run of this process that is under way on the thread. */
 export const currentTurn = (checkpointer: object, threadId: string): Turn | undefined =>
   lines.get(checkpointer)?.get(threadId)?.[0];
+
+/** Whether a run of this process waits behind the one that is under way. */
+export const hasFollower = (checkpointer: object, threadId: string): boolean =>
+  (lines.get(checkpointer)?.get(threadId)?.length ?? 0) > 1;
 
 /**
  * Waits until no earlier run is in progress on the thread, in this process and with
@@ -68,6 +73,7 @@ function newTurn(checkpointer: object, threadId: string, messageId: string | und
   });
   const turn: Turn = {
     messageId,
+    heard: new Set(),
     listeners: new Set(),
     ended,
     end: () => {
@@ -109,37 +115,3 @@ const busyHere = (threadId: string, how: string): StateError =>
     `another run of this process is under way on thread ${JSON.stringify(threadId)}${how}; nothing was written`,
     { threadId, written: "no" },
   );
-
-/** What users say to a run in progress. It includes their messages in its next model call. */
-export class Inbox {
-  #waiting: { readonly message: UserMessage; readonly answer: (isTaken: boolean) => void }[] = [];
-  #isClosed = false;
-
-  /** Whether the run included the message. If not, it is said in a run of its own. */
-  add(message: UserMessage): Promise<boolean> {
-    if (this.#isClosed) return Promise.resolve(false);
-    return new Promise((answer) => this.#waiting.push({ message, answer }));
-  }
-
-  /** A message that was said before, or twice just now, is left to a run of its own: that one gets the answer to the first. */
-  take(said: readonly Message[]): readonly UserMessage[] {
-    const waiting = this.#waiting;
-    if (waiting.length === 0) return [];
-    this.#waiting = [];
-    const known = new Set(said.map(({ id }) => id));
-    const taken: UserMessage[] = [];
-    for (const { message, answer } of waiting) {
-      const isNew = message.id === undefined || !known.has(message.id);
-      known.add(message.id);
-      if (isNew) taken.push(message);
-      answer(isNew);
-    }
-    return taken;
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    for (const { answer } of this.#waiting) answer(false);
-    this.#waiting = [];
-  }
-}

@@ -47,7 +47,7 @@ async function saveChange(place: Place, change: StateChange): Promise<string> {
     throw new TypeError(`update(): the function must return the changed state, not ${described(after)}`);
   }
   try {
-    return await sessionStorage(place).save(after, true);
+    return await sessionStorage(place).save(after, true, []);
   } catch (error) {
     const isRefused = StateError.is(error, "CONFLICT") && !mayBeThereAlready(error);
     if (place.riding?.wasHeld === false && isRefused) throw new Overtaken(error);

@@ -5,10 +5,14 @@ import type { SessionStorage, ThreadHold } from "./thread-session.ts";
 /** The thread of a run as its session sees it: each save carries the lease. */
 export function sessionStorage({ checkpointer, threadId, riding, lease }: Place): SessionStorage {
   const time = new LeaseTime();
-  const save = (state: AgentState, ends: boolean): Promise<string> =>
+  const save = (state: AgentState, ends: boolean, consumes: readonly string[] = []): Promise<string> =>
     time.confirmedBy(async () => {
       const held = riding?.terms(ends) ?? lease;
-      const options = { metadata: state.metadata, ...(held !== undefined && { lease: held }) };
+      const options = {
+        metadata: state.metadata,
+        ...(held !== undefined && { lease: held }),
+        ...(consumes.length > 0 && { consumes }),
+      };
       const checkpointId = await checkpointer.save(state, threadId, options);
       riding?.saved(state);
       return checkpointId;

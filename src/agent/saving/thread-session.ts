@@ -8,8 +8,11 @@ import { isRefused, withoutRefusedResult } from "./refused-results.ts";
 
 /** Where a session's states go. */
 export interface SessionStorage {
-  /** With `ends` it is the last save of the run: whatever the run holds is given back with it. */
-  save(state: AgentState, ends: boolean): Promise<string>;
+  /**
+   * With `ends` it is the last save of the run: whatever the run holds is given back with it. `consumes`: signals whose
+   * effect is in the state, and in no state that was saved before.
+   */
+  save(state: AgentState, ends: boolean, consumes: readonly string[]): Promise<string>;
   /** For a run that holds its thread. */
   readonly hold?: ThreadHold;
 }
@@ -56,6 +59,10 @@ export class ThreadSession {
   /** A state whose save failed without saying whether it was written: it comes first, so that the next one finds its place. */
   #inDoubt: AgentState | undefined;
   #checkpointId: string | undefined;
+  /** Signals that were taken in, in their order; and how many of them are in a state. */
+  readonly #consumed: string[] = [];
+  readonly #consumedIn = new WeakMap<AgentState, number>();
+  #wroteAt: number = performance.now();
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #mustHold = false;
@@ -80,6 +87,16 @@ export class ThreadSession {
 
   get state(): AgentState {
     return this.#state;
+  }
+
+  /** The newest state that the storage has. */
+  get stored(): AgentState {
+    return this.#saved;
+  }
+
+  /** When the last write was made, by the monotonic clock. */
+  get wroteAt(): number {
+    return this.#wroteAt;
   }
 
   get checkpointId(): string | undefined {
@@ -110,8 +127,11 @@ export class ThreadSession {
     this.#failed.signal.throwIfAborted();
   }
 
-  change(update: (state: AgentState) => AgentState): void {
+  /** `consumes`: signals whose effect the change is. They are consumed by the write that stores it. */
+  change(update: (state: AgentState) => AgentState, consumes: readonly string[] = []): void {
     this.#state = update(this.#state);
+    this.#consumed.push(...consumes);
+    this.#consumedIn.set(this.#state, this.#consumed.length);
   }
 
   /** Shows an event once everything that was asked to be saved by now is durable. */
@@ -254,6 +274,7 @@ export class ThreadSession {
       throw error;
     }
     this.#mustHold = false;
+    this.#wroteAt = performance.now();
     this.#isOver = this.#ends;
     this.#renewLater();
   }
@@ -268,10 +289,20 @@ export class ThreadSession {
       if (!isWhole) throw refusal;
       return this.#persistNewest(storage, undefined);
     }
-    const shorter = owed && withoutRefusedResult(owed, this.#saved, refusal);
-    this.#state = owed === this.#state && shorter ? shorter : withoutRefusedResult(this.#state, this.#saved, refusal);
+    const shorter = owed && this.#shortened(owed, refusal);
+    this.#state = owed === this.#state && shorter ? shorter : this.#shortened(this.#state, refusal);
     this.#events.show({ type: "warning", where: "save", error: refusal });
     await this.#persistNewest(storage, shorter);
+  }
+
+  #shortened(state: AgentState, refusal: StateError): AgentState {
+    const shorter = withoutRefusedResult(state, this.#saved, refusal);
+    this.#consumedIn.set(shorter, this.#countConsumed(state));
+    return shorter;
+  }
+
+  #countConsumed(state: AgentState): number {
+    return this.#consumedIn.get(state) ?? 0;
   }
 
   async #refusalOf(
@@ -301,11 +332,12 @@ export class ThreadSession {
 
   /** An outcome of a call with effects is not given up because the storage is away for a while. */
   async #tried(storage: SessionStorage, state: AgentState, ends: boolean, settles: boolean): Promise<string> {
+    const consumes = this.#consumed.slice(this.#countConsumed(this.#saved), this.#countConsumed(state));
     const end = performance.now() + (settles && !this.#gaveUp ? this.#saveRetryMs : 0);
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       const began = performance.now();
       try {
-        const checkpointId = await storage.save(state, ends);
+        const checkpointId = await storage.save(state, ends, consumes);
         this.measure(performance.now() - began, undefined);
         return checkpointId;
       } catch (error) {
@@ -345,7 +377,11 @@ export class ThreadSession {
 
   #markNow(hold: ThreadHold): Promise<void> {
     clearTimeout(this.#renewal);
-    const marked = this.#running.then(() => (this.#ends ? undefined : hold.mark(this.#saved, false)));
+    const marked = this.#running.then(async () => {
+      if (this.#ends) return;
+      await hold.mark(this.#saved, false);
+      this.#wroteAt = performance.now();
+    });
     this.#running = marked
       .catch((error: unknown) => {
         if (StateError.is(error, "CONFLICT")) this.#fail(error);

@@ -2,11 +2,13 @@ import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { reasonOf, StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
+import type { SignalPart } from "../../state/people/personal-fields.ts";
 import { isSettled } from "../../state/tool-calls.ts";
 import { canonicalJson, encodeText } from "../../state/values/codec.ts";
-import type { Opening } from "../run/opening.ts";
+import { refuse } from "../run/mail.ts";
 import type { RunContext } from "../run/run-context.ts";
 import type { RunOptions } from "../run-options.ts";
+import { answerInterrupt, type PersonAnswer } from "./interrupts.ts";
 import { openCalls } from "./ledger.ts";
 import { close } from "./run-call.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
@@ -22,41 +24,112 @@ export interface CompleteOptions<Runtime = unknown, Result = unknown>
   readonly error?: unknown;
 }
 
+/** The same outcome as a part of a signal. */
+export const outcomePart = (options: CompleteOptions): SignalPart =>
+  "error" in options
+    ? { toolCallId: options.toolCallId, error: reasonOf(options.error) }
+    : { toolCallId: options.toolCallId, value: options.result };
+
+/** What an answer comes with: the id of the signal that it was sent in, which is consumed together with its effect. */
+interface Sent {
+  readonly signalId?: string;
+  readonly consumes: readonly string[];
+}
+
+const NOT_SENT: Sent = { consumes: [] };
+
+/** Takes in answers that another process sent, in their order. One that is refused concerns its sender alone. */
+export async function answerWaiting(
+  context: RunContext,
+  { id, answers }: { readonly id: string; readonly answers: readonly SignalPart[] },
+): Promise<void> {
+  for (const [index, part] of answers.entries()) {
+    const isLast = index === answers.length - 1;
+    try {
+      await takeAnswer(context, part, { signalId: id, consumes: isLast ? [id] : [] });
+    } catch (error) {
+      if (!StateError.is(error) || error.code === "CLOSED" || error.retryable) throw error;
+      refuse(context, id, error, isLast);
+    }
+  }
+}
+
+/** Writes one answer or outcome into the state. Throws where it does not fit what waits. */
+export async function takeAnswer(context: RunContext, part: SignalPart, sent: Sent = NOT_SENT): Promise<void> {
+  const { session, parts } = context;
+  const { id, toolCallId = externalCallOf(session.state, id) } = part;
+  if (toolCallId !== undefined) return bringOutcome(context, toolCallId, part, sent);
+  if (id === undefined) throw new StateError("INVALID_ARGUMENT", "an answer names what it is for: its id");
+  const { answer } = session.state.interrupts.find((interrupt) => interrupt.id === id) ?? {};
+  if (answer !== undefined && sent.signalId !== undefined && isSameAnswer(answer, part)) {
+    session.change((state) => state.with({}), sent.consumes);
+    return;
+  }
+  const why = part.reason === undefined ? {} : { reason: part.reason };
+  const given: PersonAnswer = part.declined === true ? { declined: true, ...why } : { value: part.value };
+  const answered = await answerInterrupt(session.state, id, given, { now: parts.now(), tools: parts.tools });
+  session.change(() => answered, sent.consumes);
+}
+
+/** Under which id a call that is completed from outside is among what waits. */
+export const externalIdOf = (toolCallId: string): string => `${toolCallId}${EXTERNAL}`;
+
+const EXTERNAL = "/result";
+
+function externalCallOf({ interrupts }: AgentState, id: string | undefined): string | undefined {
+  if (id?.endsWith(EXTERNAL) !== true || interrupts.some((interrupt) => interrupt.id === id)) return undefined;
+  return id.slice(0, -EXTERNAL.length);
+}
+
+const isSameAnswer = (
+  { value, declined = false }: { readonly value: unknown; readonly declined?: boolean },
+  part: SignalPart,
+): boolean =>
+  declined === (part.declined === true) &&
+  (declined || encodeText(value, "answer") === encodeText(part.value, "answer"));
+
 /** Settles the call, durably before it is shown, and continues the turn. The same outcome twice counts once. */
-export const completion =
-  (options: CompleteOptions): Opening["begin"] =>
-  async (context, adopt) => {
-    const { session } = context;
-    const outcome = "error" in options ? failure(reasonOf(options.error)) : success(options.result);
-    const open = openCalls(session.state).find(({ call }) => call.id === options.toolCallId);
-    const delegating =
-      open === undefined ? openCalls(session.state).find(({ execution }) => waits(execution, options)) : undefined;
-    if (delegating !== undefined) {
-      // The sub-agent's own thread is where it is written down; this one goes on with what comes of it.
-      const { id } = delegating.call;
-      const toolCallId = options.toolCallId.slice(id.length + 1);
-      const given = "error" in options ? { error: options.error } : { result: options.result };
-      context.handedDown.set(id, { toolCallId, ...given });
-      session.change(adopt);
-      return undefined;
-    }
-    if (open === undefined) {
-      await assertRepeated(context, options.toolCallId, outcome);
-      session.change(adopt);
-      if (session.isUnsaved) session.saveBeside();
-      return undefined;
-    }
-    // A process that died before it recorded the call as pending left it as begun.
-    if (open.execution.status !== "pending" && open.execution.status !== "started") throw notBegun(open.execution);
-    await session.hold();
-    session.change(adopt);
-    await close(context, open, outcome);
-    return undefined;
-  };
+async function bringOutcome(
+  context: RunContext,
+  toolCallId: string,
+  part: SignalPart,
+  { signalId, consumes }: Sent,
+): Promise<void> {
+  const { session, checkpointer } = context;
+  const outcome = outcomeOf(part);
+  const calls = openCalls(session.state);
+  const open = calls.find(({ call }) => call.id === toolCallId);
+  const delegating = open === undefined ? calls.find(({ execution }) => waits(execution, toolCallId)) : undefined;
+  if (delegating !== undefined) {
+    // The sub-agent's own thread is where it is written down; this one goes on with what comes of it.
+    const { call, execution } = delegating;
+    const own = toolCallId.slice(call.id.length + 1);
+    const { error, value: result } = part;
+    const given = error === undefined ? { toolCallId: own, result } : { toolCallId: own, error };
+    if (signalId === undefined) context.handedDown.set(call.id, given);
+    else await checkpointer?.send(execution.childThreadId ?? "", { result: given }, { id: `${signalId}/${own}` });
+    if (consumes.length > 0) session.change((state) => state.with({}), consumes);
+    return;
+  }
+  if (open === undefined) {
+    await assertRepeated(context, toolCallId, outcome);
+    if (consumes.length > 0) session.change((state) => state.with({}), consumes);
+    return;
+  }
+  // A process that died before it recorded the call as pending left it as begun.
+  if (open.execution.status !== "pending" && open.execution.status !== "started") throw notBegun(open.execution);
+  await session.hold();
+  await close(context, open, outcome, undefined, consumes);
+}
 
-const waits = ({ waitsFor = [] }: ToolExecution, { toolCallId }: Pick<CompleteOptions, "toolCallId">): boolean =>
+function outcomeOf({ value, error, declined, reason }: SignalPart): Outcome {
+  if (error !== undefined) return failure(error);
+  if (declined !== true) return success(value);
+  return failure(`A person gave this call up.${reason === undefined ? "" : ` The reason: ${reason}`}`);
+}
+
+const waits = ({ waitsFor = [] }: ToolExecution, toolCallId: string): boolean =>
   waitsFor.some((call) => call.toolCallId === toolCallId);
-
 /** A repeated outcome, as from a queue, is accepted; a different one comes too late. */
 async function assertRepeated(
   {
@@ -69,7 +142,7 @@ async function assertRepeated(
 ): Promise<void> {
   const { toolExecutions } = session.state;
   const execution = toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
-  const delegating = execution === undefined && toolExecutions.findLast((entry) => waits(entry, { toolCallId }));
+  const delegating = execution === undefined && toolExecutions.findLast((entry) => waits(entry, toolCallId));
   if (delegating && delegating.childThreadId !== undefined && checkpointer !== undefined) {
     const state = await loadState(checkpointer, delegating.childThreadId);
     if (state !== undefined) {

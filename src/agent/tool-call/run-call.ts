@@ -183,11 +183,12 @@ export async function close(
   { call, execution }: LedgerCall,
   given: Outcome,
   tool: Tool | undefined = context.parts.tools.get(call.name),
+  consumes: readonly string[] = [],
 ): Promise<void> {
   const { parts, session, emit } = context;
   const outcome = await guardedResult(context, call, given);
   const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
-  session.change((state) => settle(state, call, execution, outcome, options));
+  session.change((state) => settle(state, call, execution, outcome, options), consumes);
   const hasEffects = tool?.effect !== "pure";
   if (hasEffects || parts.saveEvery === 1) session.saveBeside({ settles: hasEffects });
   const ended = { type: "tool-end", toolCallId: call.id, toolName: call.name } as const;
