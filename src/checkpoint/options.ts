@@ -86,5 +86,5 @@ export function openCallsOf(method: string, { openCalls = "settle" }: CopyOption
 }
 export const LEASE: Names<LeaseOptions> = { owner: true, ttlMs: true, waitMs: true, signal: true };
 export const BREAK_LEASE: Names<BreakLeaseOptions> = { ifToken: true };
-export const SEND: Names<SendOptions> = { id: true };
+export const SEND: Names<SendOptions> = { id: true, create: true };
 export const WATCH: Names<WatchOptions> = { signal: true, pollMs: true };

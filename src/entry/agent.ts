@@ -21,6 +21,7 @@ export type {
 export type { DrainOptions, RunLimits } from "../agent/run/limits.ts";
 export type { WhenBusy } from "../agent/run/only-writer.ts";
 export type { RecoverOptions, RecoverReport } from "../agent/run/recovering.ts";
+export type { RuntimeFor } from "../agent/run/run-context.ts";
 export { RunError } from "../agent/run/run-error.ts";
 export type { Run } from "../agent/run.ts";
 export type { ResumeOptions, RunOptions } from "../agent/run-options.ts";
@@ -39,6 +40,8 @@ export {
   type VerifiedOutcome,
 } from "../agent/tool-call/tool.ts";
 export { OutcomeUnknown, type ToolContent, toolContent } from "../agent/tool-call/tool-result.ts";
+export type { SendOptions, Sent } from "../checkpoint/signals/sending.ts";
+export type { Answer, CallResult, Signal } from "../checkpoint/signals/signal.ts";
 export { type CompactingOptions, compactingConversation } from "../conversation/compacting.ts";
 export { estimateTokens, type TokenCounter } from "../conversation/estimate-tokens.ts";
 export type { Summarizer, Summary, SummaryRequest } from "../conversation/summarize.ts";

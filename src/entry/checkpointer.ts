@@ -41,6 +41,8 @@ export type { BreakLeaseOptions, Lease, LeaseInfo, LeaseOptions } from "../check
 export type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 export { refOf as checkpointRef } from "../checkpoint/options.ts";
 export type { ForkPoint } from "../checkpoint/record/record.ts";
+export type { SendOptions, Sent } from "../checkpoint/signals/sending.ts";
+export type { Answer, CallResult, SentSignal, Signal } from "../checkpoint/signals/signal.ts";
 export type { Access } from "../driver/access.ts";
 export type { RetryPolicy } from "../driver/call.ts";
 export type { Durability } from "../driver/durability.ts";

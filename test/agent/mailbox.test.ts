@@ -224,6 +224,30 @@ describe("words", () => {
   });
 });
 
+test("an agent hands work to another one by a message to a thread of its own, once however often it is tried", async () => {
+  const store = new MemoryStore();
+  const checkpointer = store.open();
+  const handOver = tool({
+    name: "hand_over",
+    effect: "idempotent",
+    execute: async (_, { idempotencyKey }) => {
+      const handed = { message: userMessage("pack it", { metadata: { for: "t" } }) };
+      for (const _ of [1, 2]) await checkpointer.send("packing/7", handed, { id: idempotencyKey, create: true });
+      return "handed over";
+    },
+  });
+  const seller = agentOf({
+    model: scriptedModel([{ toolCalls: [{ name: "hand_over" }] }, "sold"]),
+    checkpointer,
+    tools: [handOver],
+  });
+  await seller.run("sell", { threadId: "t" });
+  const packer = agentOf({ model: scriptedModel(["packed"]), checkpointer: store.open() });
+  const report = await packer.recover({ prefix: "packing/", olderThanMs: 0 });
+  expect(report.recovered).toMatchObject([{ threadId: "packing/7", stopReason: "complete" }]);
+  expect(await store.lines("packing/7")).toEqual(["user: pack it", "assistant: packed"]);
+});
+
 describe("answers and outcomes", () => {
   const approved = (store: MemoryStore, count: number) => {
     const made: unknown[] = [];

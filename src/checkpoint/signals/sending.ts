@@ -1,11 +1,13 @@
 import { assertSignalId, newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
+import { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointContext } from "../context.ts";
 import { leaseConflict, movedFault } from "../lease/lease-rules.ts";
 import { redactedRecord } from "../log/redacting.ts";
 import { ERASING, isHeldOff, writtenFacts } from "../people/erasure-mark.ts";
 import { assertAgents, isGraphs, signalRecord } from "../record/record.ts";
-import { droppingMark, type Plan, type Tail, Thread } from "../thread/thread.ts";
+import { saveState } from "../thread/saving.ts";
+import { droppingMark, mayBeThereAlready, type Plan, type Tail, Thread } from "../thread/thread.ts";
 import {
   isKnownSignal,
   MOST_WAITING,
@@ -28,6 +30,8 @@ import {
 export interface SendOptions {
   /** Names the signal: sent again under the same id, it is the same signal. @default a new id */
   readonly id?: string;
+  /** Makes the thread where it is not there. @default false: `NOT_FOUND` */
+  readonly create?: boolean;
 }
 
 /** A signal that is durable in its thread. */
@@ -44,10 +48,21 @@ export async function sendSignal(
   context: CheckpointContext,
   threadId: string,
   signal: Signal,
-  { id = newId() }: SendOptions,
+  { id = newId(), create = false }: SendOptions,
 ): Promise<Sent> {
   assertSignalId(id);
-  return sendStored(context, threadId, { ...storedSignal(signal, id), id });
+  const stored = { ...storedSignal(signal, id), id };
+  if (create && !((await new Thread(context, threadId, "send").tail())?.head ?? 0)) await makeThread(context, threadId);
+  return sendStored(context, threadId, stored);
+}
+
+/** An empty one. Where another process was faster, that is the thread. */
+async function makeThread(context: CheckpointContext, threadId: string): Promise<void> {
+  try {
+    await saveState(context, AgentState.create(), threadId, { expectedHead: null });
+  } catch (error) {
+    if (!StateError.is(error, "CONFLICT") || mayBeThereAlready(error)) throw error;
+  }
 }
 
 /** The same with a signal that another store holds already. */

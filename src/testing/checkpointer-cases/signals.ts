@@ -207,6 +207,18 @@ export const signalCases: readonly CheckpointerCase[] = checkpointerCasesOf("sig
     },
   },
   {
+    name: "a thread is made for what is sent to it where the sender says so, once",
+    needs: NEEDS,
+    run: async ({ subject }) => {
+      const send = (id: string) => subject.send("t", { message: id }, { id, create: true });
+      await Promise.all(["a", "b", "a"].map(send));
+      await send("c");
+      assert.deepEqual([...(await idsOf(subject))].sort(), ["a", "b", "c"]);
+      assert.equal((await historyOf(subject, "t")).length, 1);
+      assert.equal((await loaded(subject, "t")).messages.length, 0);
+    },
+  },
+  {
     name: "a sender that never stops does not stop the holder, and every signal that was taken is consumed once",
     needs: NEEDS,
     run: async ({ subject }) => {
