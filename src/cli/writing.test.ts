@@ -42,6 +42,8 @@ const SAYS = ["--by", "ann", "--reason", "case 17"];
 /** What each command that writes is called with where it would change something. */
 const writes = (hold: string): Readonly<Record<string, readonly string[]>> => ({
   answer: ["waits", "ok-9", "--approve"],
+  send: ["trip-1", "and hurry"],
+  cancel: ["trip-1"],
   settle: ["doubt", "call-9", "done", "--by", "ann"],
   fork: ["trip-1", "trip-2"],
   delete: ["trip-1", "--yes"],

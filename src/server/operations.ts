@@ -1,7 +1,8 @@
 import { assertAppend, placeOfTail, recordsIn } from "../checkpoint/log/driver-rules.ts";
 import type { AppendRequest, KnownPlace, LogChain } from "../checkpoint/log/thread-log.ts";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/record/metadata.ts";
-import { assertCheckpointId, assertThreadId, assertWriteId } from "../driver/ids.ts";
+import type { Signal } from "../checkpoint/signals/signal.ts";
+import { assertCheckpointId, assertSignalId, assertThreadId, assertWriteId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { Fields } from "../wire/fields.ts";
 import { faultInShape, type JsonLimits } from "../wire/json-shape.ts";
@@ -98,6 +99,23 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
     return jsonAnswer(outcomeJson(outcome), outcome.appended ? 201 : 412, tag);
   },
 
+  send: async ({ log, thread, body }) => {
+    const text = Buffer.from(body).toString("utf8");
+    const fields = Fields.parse(text, "the body", SIGNAL_SHAPE).only("signal", "id", "create");
+    fields.object("signal");
+    const id = fields.optionalText("id");
+    if (id !== undefined) asRefusal(() => assertSignalId(id));
+    const { signal, create } = JSON.parse(text) as { readonly signal: Signal; readonly create?: unknown };
+    const options = { ...(id !== undefined && { id }), create: create === undefined ? false : fields.flag("create") };
+    try {
+      const sent = await log.send(thread, signal, options);
+      return jsonAnswer({ ...sent }, sent.isRepeated ? 200 : 201);
+    } catch (error) {
+      if (error instanceof TypeError) throw new Refusal("INVALID_ARGUMENT", error.message);
+      throw error;
+    }
+  },
+
   remove: async ({ log, thread, preconditions, principal }) => {
     await assertNoUnseenHold(log, principal);
     const outcome = await removeIf(log, thread, preconditions);
@@ -139,6 +157,9 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
     return jsonAnswer(pageJson(await log.queryMetadata(key, valueJson, page)));
   },
 };
+
+/** As deep as what a thread takes. */
+const SIGNAL_SHAPE: JsonLimits = { depth: 500, values: 100_000 };
 
 /** An object of texts, numbers and lists of them. */
 const BODY_SHAPE: JsonLimits = { depth: 3, values: 5_000 };

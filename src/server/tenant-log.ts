@@ -1,4 +1,4 @@
-import type { CheckpointContext } from "../checkpoint/context.ts";
+import { CheckpointContext } from "../checkpoint/context.ts";
 import { catchUpIndex } from "../checkpoint/find/searching.ts";
 import { recordsIn } from "../checkpoint/log/driver-rules.ts";
 import { PrefixLog } from "../checkpoint/log/prefix-log.ts";
@@ -15,6 +15,8 @@ import type {
   SearchHit,
   ThreadTail,
 } from "../checkpoint/log/thread-log.ts";
+import { type SendOptions, type Sent, sendSignal } from "../checkpoint/signals/sending.ts";
+import type { Signal } from "../checkpoint/signals/signal.ts";
 import type { CallPlace } from "../driver/call.ts";
 import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { Warnings } from "../driver/warnings.ts";
@@ -51,6 +53,7 @@ export class TenantLog {
   readonly #maxBodyBytes: number;
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #gate = new AppendGate(this);
+  readonly #mailbox: CheckpointContext;
 
   /** Without tenants it is the whole log. */
   constructor(context: CheckpointContext, tenant: string | undefined, seal: CursorSeal, maxBodyBytes: number) {
@@ -59,6 +62,8 @@ export class TenantLog {
     this.#tenant = tenant;
     this.#seal = seal;
     this.#maxBodyBytes = maxBodyBytes;
+    const { redactor, now } = context;
+    this.#mailbox = new CheckpointContext(this.#part, { now, ...(redactor !== undefined && { redact: redactor }) });
   }
 
   /** Half a body, because an append may bring a second record, or the words of the first. */
@@ -92,6 +97,16 @@ export class TenantLog {
       this.#announce(threadId);
     }
     return outcome;
+  }
+
+  /** The storage must refuse a wrong tail: a sender holds no lease. */
+  async send(threadId: string, signal: Signal, options: SendOptions): Promise<Sent> {
+    if (!(await this.capabilities()).conditionalAppend) {
+      throw new StateError("UNSUPPORTED", "the storage compares no tails", { capability: "conditionalSave" });
+    }
+    const sent = await sendSignal(this.#mailbox, threadId, signal, options);
+    if (!sent.isRepeated) this.#announce(threadId);
+    return sent;
   }
 
   async #assertAcceptable(request: AppendRequest): Promise<void> {

@@ -9,6 +9,9 @@ const cursor: QueryParameter = { name: "cursor", means: "As the page before gave
 
 /** Two ids whose characters are all escaped. */
 const SMALL_BODY = 16 * 1024;
+/** As much as may wait in a thread, and as JSON writes it at worst. */
+const SIGNAL_BODY = 8 * 1024 * 1024;
+
 /** More than anybody searches for. */
 const QUERY_BODY = 256 * 1024;
 
@@ -24,6 +27,7 @@ export type ThreadOperation =
   | "readTail"
   | "readRecords"
   | "append"
+  | "send"
   | "list"
   | "entry"
   | "readCheckpoint"
@@ -140,6 +144,16 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
       json("AppendOutcome", "It was added", 201),
       json("AppendOutcome", "Nothing was written: the thread is elsewhere", 412),
     ],
+  },
+  send: {
+    method: "POST",
+    path: "/v1/threads/{thread}/signals",
+    access: "threads:write",
+    facet: "threads",
+    means:
+      "Sends words, answers, the outcome of a call or a cancellation to a thread, without holding it. The same id again is the same signal",
+    request: { type: JSON_TYPE, schema: "Send", maxBytes: SIGNAL_BODY },
+    answers: [json("Sent", "It was there before", 200), json("Sent", "It is durable", 201)],
   },
   list: {
     method: "GET",

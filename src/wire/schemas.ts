@@ -64,6 +64,8 @@ export type SchemaName =
   | "Append"
   | "AppendOutcome"
   | "Removal"
+  | "Send"
+  | "Sent"
   | "Copy"
   | "CopyOutcome"
   | "ThreadPage"
@@ -117,6 +119,24 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   },
   AppendOutcome: object({ appended: flag }, { tail: ref("Entry"), generation: text, occupant: ref("Entry") }),
   Removal: object({ outcome: { enum: ["removed", "absent", "moved"] } }),
+  Send: request(
+    {
+      signal: {
+        type: "object",
+        minProperties: 1,
+        maxProperties: 1,
+        additionalProperties: false,
+        properties: {
+          message: { description: "A text, a list of parts, or a message of a user's" },
+          answer: { description: "{ id, response } or { id, decline }, or a list of them" },
+          result: { description: "{ toolCallId, result } or { toolCallId, error }, or a list of them" },
+          cancel: { description: "true, or the reason" },
+        },
+      },
+    },
+    { id, create: flag },
+  ),
+  Sent: object({ id, isRepeated: flag }),
   Copy: request({ target: id, generation: id }),
   CopyOutcome: object({ outcome: { enum: ["copied", "no source", "target exists"] } }),
   ThreadPage: object({ items: list(ref("ListedThread")) }, { cursor: text }),

@@ -4,6 +4,8 @@ import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import type { SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { LogRecord } from "../../src/checkpoint/log/thread-log.ts";
+import { withChecksum } from "../../src/checkpoint/record/record.ts";
 import { createToken, type RunningService, serve } from "../../src/entry/server.ts";
 import { AgentState, userMessage } from "../../src/index.ts";
 import { recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
@@ -128,13 +130,20 @@ const ASKERS: readonly Asker[] = [
   ),
 ];
 
+/** What is sent to a thread is appended behind its newest record, whose header is read for that. */
+function checkpoint(): LogRecord {
+  const chain = { records: 1, bytes: 0, liveBytes: 0, baseBytes: 0 };
+  const fields = { kind: "base", createdAt: 0, buildsOn: 0, schema: 0, messageCount: 0, chain } as const;
+  return withChecksum({ ...recordAt(1), fields });
+}
+
 /** Put back before every request, so that each meets the same. */
 async function refill(): Promise<void> {
   await store.clearNamespace([], { recursive: true });
   await store.putWithEmbedding(["acme", "docs"], "kept", { text: "zebra" }, [1, 2]);
   await log.remove("acme/t");
   await log.remove("acme/copy");
-  await log.append("acme/t", requestFor(recordAt(1)));
+  await log.append("acme/t", requestFor(checkpoint()));
 }
 
 const isDenied = ({ status, body }: RawAnswer): boolean =>

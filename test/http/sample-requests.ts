@@ -35,6 +35,7 @@ export function sampleRequest(
   const query = ROUTES[operation].query?.some(({ name }) => name === "limit") ? "?limit=5" : "";
   const bodies: Partial<Record<Operation, string | Uint8Array>> = {
     append: encodeAppend(append),
+    send: JSON.stringify({ signal: { cancel: true }, id: "s1", create: false }),
     copy: JSON.stringify({ target: "copy", generation: "second" }),
     search: JSON.stringify({ words: ["word"], limit: 5 }),
     queryMetadata: JSON.stringify({ key: "a", valueJson: "1", limit: 5 }),

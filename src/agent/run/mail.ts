@@ -71,12 +71,12 @@ export class Mail {
     return this.#known.has(id) ? [id] : [];
   }
 
-  /** Looks now, and then whenever the run wrote nothing for a while. `wroteAt`: when it wrote last. */
-  watch(onCancel: () => void, wroteAt: () => number): void {
+  /** Looks now, and then whenever the run wrote nothing for a while. `idleMs`: for how long it has not written. */
+  watch(onCancel: () => void, idleMs: () => number): void {
     this.#onCancel = onCancel;
     if (this.#thread === undefined) return;
     const tick = (): void => {
-      const since = performance.now() - wroteAt();
+      const since = idleMs();
       if (since < LOOK_MS) this.#timer = setTimeout(tick, LOOK_MS - since).unref();
       else
         void this.look().then(() => {

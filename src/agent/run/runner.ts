@@ -176,7 +176,7 @@ export class Runner<Output, Runtime> {
     if (place?.turn !== undefined) place.turn.look = () => mail.look();
     mail.watch(
       () => stop.abort(),
-      () => session.wroteAt,
+      () => session.idleMs,
     );
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, continued: stored !== undefined });

@@ -94,9 +94,9 @@ export class ThreadSession {
     return this.#saved;
   }
 
-  /** When the last write was made, by the monotonic clock. */
-  get wroteAt(): number {
-    return this.#wroteAt;
+  /** For how long nothing was written. */
+  get idleMs(): number {
+    return performance.now() - this.#wroteAt;
   }
 
   get checkpointId(): string | undefined {

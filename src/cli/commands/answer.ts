@@ -1,4 +1,4 @@
-import { answerInterrupt, type PersonAnswer } from "../../agent/tool-call/interrupts.ts";
+import { answerInterrupt, type PersonAnswer, pendingInterrupts } from "../../agent/tool-call/interrupts.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { missingThread } from "../references.ts";
@@ -8,24 +8,34 @@ const MOST_BYTES = 1024 * 1024;
 /** One save on the condition that the thread is as it was read, with the head's metadata: a query must still find it. */
 export async function run(call: CommandCall): Promise<ExitCode> {
   const { given, options, printer, world, note } = call;
-  const [threadId, interruptId] = [given["thread"] ?? "", given["interrupt"] ?? ""];
+  const threadId = given["thread"] ?? "";
+  const isForAll = options.flag("all");
+  if (isForAll === (given["interrupt"] !== undefined)) {
+    throw new UsageError("answer takes the id of what waits, or --all with --approve or --deny <reason>");
+  }
   const answer = await answerOf(call);
   const isDry = options.flag("dry-run");
   const checkpointer = await call.open(isDry ? "read" : "write");
   const state = await checkpointer.load(threadId);
   if (state === undefined) throw missingThread(threadId);
-  const answered = await answerInterrupt(state, interruptId, answer, { now: world.now(), tools: new Map() });
+  const approvals = pendingInterrupts(state).filter(({ kind }) => kind === "approval");
+  const interruptIds = isForAll ? approvals.map(({ id }) => id) : [given["interrupt"] ?? ""];
+  let answered = state;
+  for (const id of interruptIds) {
+    answered = await answerInterrupt(answered, id, answer, { now: world.now(), tools: new Map() });
+  }
   const metadata = await checkpointer.getMetadata(threadId);
-  const checkpointId = isDry
-    ? undefined
-    : await checkpointer.save(answered, threadId, { ...(metadata !== undefined && { metadata }) });
+  const checkpointId =
+    isDry || answered === state
+      ? undefined
+      : await checkpointer.save(answered, threadId, { ...(metadata !== undefined && { metadata }) });
   await printer.facts(
     [
       ["thread", { id: threadId }],
-      [isDry ? "would answer" : "answered", { id: interruptId }],
+      ...interruptIds.map((id) => [isDry ? "would answer" : "answered", { id }] as const),
       ["checkpoint", checkpointId === undefined ? undefined : { id: checkpointId }],
     ],
-    { threadId, interruptId, ...(checkpointId !== undefined && { checkpointId }), dryRun: isDry },
+    { threadId, interruptIds, ...(checkpointId !== undefined && { checkpointId }), dryRun: isDry },
   );
   if (printer.isForPeople && !isDry)
     await note("the turn goes on when an agent runs the thread: agent.run or agent.recover");
