@@ -135,8 +135,8 @@ describe("openStore", () => {
   });
 
   test.each([
-    ["oci://bucket/x", "UNSUPPORTED"],
-    ["file:./x", "UNSUPPORTED"],
+    ["opensearch://localhost:9200/x", "UNSUPPORTED"],
+    ["dynamodb://table/x", "UNSUPPORTED"],
     ["mongodb://user:secret@host", "INVALID_ARGUMENT"],
     ["no URL", "INVALID_ARGUMENT"],
   ])("%s is %s, and the URL is not shown", async (url, code) => {

@@ -49,9 +49,8 @@ describe("a client with read access", () => {
     expect(asked).toEqual([]);
     for (const call of Object.values(readingCalls(reader, filled))) await call();
     // A search makes the service index what is behind, so threads are read instead.
-    expect(asked.filter((line) => !line.startsWith("GET ")).map((line) => line.split("/").at(-1))).toEqual([
-      "metadata-query",
-    ]);
+    const posted = asked.filter((line) => !line.startsWith("GET ")).map((line) => line.split("/").at(-1));
+    expect(new Set(posted)).toEqual(new Set(["metadata-query"]));
     await reader.close();
     await service[Symbol.asyncDispose]();
     await folder.remove();

@@ -34,6 +34,13 @@ function readsOf(checkpointer: Checkpointer): () => readonly string[] {
     threads.push(threadId);
     return readRecords(threadId, options);
   };
+  const readThreads = log.readThreads.bind(log);
+  log.readThreads = async (options) => {
+    const page = await readThreads(options);
+    for (const { threadId, records } of page.items)
+      if (threadId !== undefined && records !== undefined) threads.push(threadId);
+    return page;
+  };
   return () => {
     const found = [...new Set(threads)].filter((threadId) => !threadId.startsWith("holdfast:"));
     threads = [];
