@@ -4,7 +4,7 @@ import type { Embedder } from "./embedder.ts";
 import { decodeItem, encodeItem } from "./item-codec.ts";
 import { readableId } from "./namespaces.ts";
 import type { StoreAccess } from "./store-access.ts";
-import type { ItemId, PutChange } from "./store-driver.ts";
+import type { ItemId, PutChange, StoredItem } from "./store-driver.ts";
 import { writeTerms } from "./write-terms.ts";
 
 /** An item, so that it lies wherever the vectors lie: below a tenant's prefix, behind a service, in a copy of the storage. */
@@ -37,14 +37,17 @@ export class VectorSource {
   /** What has to be written in one step with vectors of this embedder; `undefined` if its name is there already. */
   async note(): Promise<PutChange | undefined> {
     if (this.#name === undefined || this.#isNoted) return undefined;
-    // Before the name is read: it then is that of these vectors, or of later ones.
+    // Without vectors, the name was read before: who puts the first ones writes it anew, and this write is refused then.
+    // With them it is read after, so that it is that of these vectors or of later ones.
+    const before = await this.#read();
     const hasVectors = await this.#dimension.hasVectors();
-    const [there] = await this.#access.call({ operation: "dimension" }, (driver) => driver.read([SOURCE]));
+    const there = hasVectors ? await this.#read() : before;
     const noted = there && decodeItem<{ readonly model?: unknown } | null>(there).value?.model;
-    if (noted === this.#name) {
-      this.#isNoted = hasVectors;
+    if (hasVectors && noted === this.#name) {
+      this.#isNoted = true;
       return undefined;
     }
+    // The name of vectors that were all removed since is written anew: another model may be about to take its place.
     if (hasVectors && typeof noted === "string") throw this.#another(noted, this.#name);
     const encoded = encodeItem({ model: this.#name }, undefined);
     return {
@@ -57,6 +60,11 @@ export class VectorSource {
       vector: undefined,
       ttlMs: undefined,
     };
+  }
+
+  async #read(): Promise<StoredItem | undefined> {
+    const [there] = await this.#access.call({ operation: "dimension" }, (driver) => driver.read([SOURCE]));
+    return there;
   }
 
   /** Whether a write was refused because another process has noted a model since `note()` looked. */

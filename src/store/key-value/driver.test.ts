@@ -62,6 +62,32 @@ test("each call costs the requests that the docs say", async () => {
   });
 });
 
+test("a list beside a batch that is about to be committed takes none of its new items away", async () => {
+  class LookedAt extends MemoryBucket {
+    look: (() => Promise<unknown>) | undefined;
+
+    override async put(name: string, bytes: Buffer, expected: string | undefined): Promise<string | undefined> {
+      const { look } = this;
+      if (name.startsWith("p/batches/") && expected !== undefined && look !== undefined) {
+        this.look = undefined;
+        await look();
+      }
+      return super.put(name, bytes, expected);
+    }
+  }
+  const bucket = new LookedAt();
+  const [writer, reader] = [storeOn(bucket), storeOn(bucket)];
+  await writer.put(["n"], "other", 0);
+  bucket.look = async () => expect((await reader.list(["n"])).map(({ key }) => key)).toEqual(["other"]);
+  await writer.putBatch([1, 2].map((value) => ({ namespace: ["n"], key: `new ${value}`, value })));
+  expect(bucket.look).toBeUndefined();
+  expect((await reader.list(["n"])).map(({ key, value }) => [key, value])).toEqual([
+    ["new 1", 1],
+    ["new 2", 2],
+    ["other", 0],
+  ]);
+});
+
 test("a search that would have to look at more items than it may is refused, and never answers from some of them", async () => {
   const bucket = new MemoryBucket();
   const store = storeOn(bucket, 100);

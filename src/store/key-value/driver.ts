@@ -403,9 +403,11 @@ function isKept({ condition }: Scope, { stored, fields }: KeptItem): boolean {
 
 /** Deletes what is left of an item whose writes need not be remembered any longer. Another process may be faster. */
 async function sweep(table: ItemTable, found: FoundItem, now: number): Promise<void> {
-  const { version, trouble, object } = found;
-  if (version === undefined || trouble !== undefined || object.pending !== undefined) return;
-  if (liveItem(found, now) === undefined && recent(object.writes, now).length === 0) await table.discard(found);
+  if (found.version === undefined || found.trouble !== undefined) return;
+  if (liveItem(found, now) !== undefined || recent(found.object.writes, now).length > 0) return;
+  // A reader is shown an object without the write that is pending in it, which may count by now.
+  const stored = await table.find(found.name);
+  if (stored.version === found.version && stored.object.pending === undefined) await table.discard(stored);
 }
 
 async function finishBatch(table: ItemTable, attempt: string): Promise<void> {
