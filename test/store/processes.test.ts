@@ -48,7 +48,7 @@ test.for(["file", "sqlite"] as const)(
   },
 );
 
-for (const service of ["postgres", "redis", "s3"] as const) {
+for (const service of ["postgres", "redis"] as const) {
   await describeWithService(service, (server) => {
     test("processes that count at once lose nothing and count nothing twice, also when one is killed", async () => {
       await proveCounting(sharedOnServer(server).url);

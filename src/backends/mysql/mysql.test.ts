@@ -5,7 +5,7 @@ import { failureOf } from "../../../test/failure-of.ts";
 import { mysqlPlace } from "../../../test/services/mysql-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { AgentState } from "../../state/agent-state.ts";
-import { userMessage } from "../../state/message.ts";
+import { assistantMessage, userMessage } from "../../state/message.ts";
 import { mysqlCheckpointer, mysqlConnection, mysqlDdl } from "./index.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
@@ -39,8 +39,12 @@ await describeWithService("mysql", async (url) => {
     const first = said("one");
     const second = first.withMessage(userMessage("two"));
     const third = second.withMessage(userMessage("three"));
+    const answered = AgentState.create({ messages: [userMessage("one"), assistantMessage("two")] });
     const metadata = { a: 1 };
-    expect(await costOf(() => checkpointer.save(first, "t1")), "a first save, which locks nothing").toBe(4);
+    expect(await costOf(() => checkpointer.save(answered, "t0")), "a first save, which locks nothing").toBe(4);
+    expect(await costOf(() => checkpointer.save(first, "t1")), "one of an unfinished turn, which an index finds").toBe(
+      5,
+    );
     expect(await costOf(() => checkpointer.save(second, "t1", { metadata })), "a save with new metadata").toBe(6);
     expect(await costOf(() => checkpointer.save(third, "t1", { metadata })), "a save").toBe(5);
     expect(await costOf(() => checkpointer.load("t1")), "a load").toBe(1);

@@ -4,7 +4,7 @@ import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import type { ErrorCode } from "../../errors.ts";
-import { plainClear, plainWrite, storedWord } from "../../store/sql-store/plain-writing.ts";
+import { plainClear, plainWrite } from "../../store/sql-store/plain-writing.ts";
 import { bm25Scores, type ItemQuery, rankedQuery, type StoreDialect } from "../../store/sql-store/queries.ts";
 import { number, positional, raw, type Sql, sql, text } from "../../store/sql-store/sql.ts";
 import { type SqlRow, SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
@@ -84,10 +84,6 @@ export class MysqlStoreDriver extends SqlStoreDriver {
 
   clear(scope: Omit<Scope, "condition">, options: { before: number; limit: number }): Promise<number> {
     return this.#transaction((ask) => plainClear(ask, this.dialect, this.#tables(), scope, options));
-  }
-
-  override searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
-    return super.searchText(scope, [...new Set(words.map(storedWord))], limit);
   }
 
   searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {

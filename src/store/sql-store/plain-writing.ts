@@ -188,17 +188,9 @@ async function insertItem(
     await ask(sql`INSERT INTO ${raw(vectors)} (item, dims, vector)
       VALUES (${id}, ${number(change.vector.length)}, ${vector(vectorToBytes(change.vector))})`);
   }
-  const stored = new Map<string, number>();
-  for (const [word, weight] of counts) stored.set(storedWord(word), (stored.get(storedWord(word)) ?? 0) + weight);
-  return [...stored].map(([word, weight]) => sql`(${id}, ${text(word)}, ${text(String(weight))})`);
+  return [...counts].map(([word, weight]) => sql`(${id}, ${text(word)}, ${text(String(weight))})`);
 }
 
 const NO_WORDS = { counts: new Map<string, number>(), length: 0 };
 /** A reserved word where it stands alone. */
 const KEY = raw("`key`");
-
-const MOST_WORD_CHARACTERS = 125;
-
-/** A word as it is stored, and as it is looked up. Never cuts a character in half. */
-export const storedWord = (word: string): string =>
-  word.length <= MOST_WORD_CHARACTERS ? word : word.slice(0, MOST_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
