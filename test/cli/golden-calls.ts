@@ -24,6 +24,8 @@ export const ON_THREADS: Calls = {
 export const ON_ITEMS: Calls = {
   fork: ["{}", "new", "--settle-open", "--dry-run"],
   answer: ["{}", "call-1/1", '"window"', "--dry-run"],
+  send: ["{}", "and the second leg?", "--id=m-1", "--dry-run"],
+  cancel: ["{}", "--id=c-1", "--dry-run"],
   settle: ["{}", "call-1", "done", "--by=ann", "--dry-run"],
   delete: ["{}", "--dry-run"],
   vacuum: ["--keep-last=1", "--dry-run"],
