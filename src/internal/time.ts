@@ -109,12 +109,14 @@ const { performance, setImmediate: atEndOfTurn } = globalThis;
 const LONGEST_MS = 10;
 
 let turnBegan: number | undefined;
+let nextTurn: Promise<void> | undefined;
 
 /**
  * Resolves after a turn of the event loop if the present turn has lasted too
  * long, otherwise at once. A storage that answers synchronously turns a loop of
  * awaits into one long turn in which no timer fires; awaiting this before each
- * call prevents that.
+ * call prevents that. All who wait for the same turn go on together, so that writes
+ * of one moment still meet and share a transaction.
  */
 export function endOfLongTurn(): Promise<void> | undefined {
   const now = performance.now();
@@ -126,5 +128,11 @@ export function endOfLongTurn(): Promise<void> | undefined {
     return undefined;
   }
   if (now - turnBegan <= LONGEST_MS) return undefined;
-  return new Promise<void>((resolve) => atEndOfTurn(resolve));
+  nextTurn ??= new Promise((resolve) => {
+    atEndOfTurn(() => {
+      nextTurn = undefined;
+      resolve();
+    });
+  });
+  return nextTurn;
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { observedDatabase } from "../../../test/observed-database.ts";
+import { endOfLongTurn } from "../../internal/time.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import { SqliteLog } from "./log.ts";
@@ -98,10 +99,21 @@ describe("saves that wait together share one transaction", () => {
   });
 });
 
-test("puts of one moment share transactions, and one that is refused fails alone", async () => {
+/** Keeps the event loop in one turn for longer than calls may. */
+const lastLong = (): void => {
+  void endOfLongTurn();
+  const end = performance.now() + 20;
+  while (performance.now() < end);
+};
+
+test.each([
+  ["", () => {}],
+  [" also behind a long turn of the event loop", lastLong],
+])("puts of one moment share transactions%s, and one that is refused fails alone", async (_when, before) => {
   const store = sqliteStore({ database: observedDatabase(database, { onRun }) });
   await store.put(["ns"], "k3", "there");
   commits = 0;
+  before();
   const answers = await Promise.allSettled(
     THREADS.map((_, index) => store.put(["ns"], `k${index}`, index, index === 3 ? { expectedVersion: null } : {})),
   );
