@@ -9,7 +9,7 @@ export interface ThreadWarning {
 }
 
 /** More would say nothing new, and an answer must not grow with the damage. */
-const MOST_WARNINGS = 20;
+export const MOST_WARNINGS = 20;
 const LONGEST_MESSAGE = 500;
 
 /**
@@ -41,6 +41,12 @@ export class Warnings {
     if (this.#list.some((each) => each.threadId === warning.threadId && each.message === warning.message)) return;
     this.#count++;
     if (this.#list.length < MOST_WARNINGS) this.#list.push(warning);
+  }
+
+  /** The same, unless a trouble of that thread is listed already: each look at a damaged thread finds other words for it. */
+  name(warning: ThreadWarning): void {
+    const { threadId } = warning;
+    if (threadId === undefined || this.#list.every((each) => each.threadId !== threadId)) this.add(warning);
   }
 
   /** What another collection recorded of the threads that are `meant`; what it counted and no longer lists is counted here. */

@@ -71,7 +71,6 @@ interface Recovery {
 }
 
 const PAGE = 100;
-const MOST_WARNINGS = 20;
 
 /** In pages, so that the cost depends on the number of unfinished threads; each thread is run at most once. */
 export async function recoverThreads(
@@ -83,7 +82,7 @@ export async function recoverThreads(
   const isStopped = (): boolean => signal?.aborted === true || isDraining();
   const recovered: { threadId: string; stopReason: StopReason }[] = [];
   const failed: { threadId: string; error: unknown }[] = [];
-  const warnings: ThreadWarning[] = [];
+  const warnings = new Warnings();
   const runAll = async (queue: ThreadSummary[]): Promise<void> => {
     const workers = Array.from({ length: Math.min(concurrency, queue.length) }, async () => {
       for (let next = queue.shift(); next !== undefined && !isStopped(); next = queue.shift()) {
@@ -104,7 +103,7 @@ export async function recoverThreads(
   do {
     const query = { pattern: globOfPrefix(prefix), standing: "unfinished", limit: PAGE } as const;
     const found = await checkpointer.listWithMetadata({ ...query, ...(cursor !== undefined && { cursor }) });
-    warnings.push(...(found.warnings ?? []));
+    for (const warning of found.warnings ?? []) warnings.name(warning);
     const left = found.filter((thread) => isLeft(thread, now, olderThanMs));
     for (const { threadId } of left) met.add(threadId);
     await runAll(left);
@@ -120,8 +119,8 @@ export async function recoverThreads(
     const isOwn = ({ threadId, metadata }: ThreadSummary) => !met.has(threadId) && parentOf(metadata) === undefined;
     await runAll(page.filter(isOwn));
   }
-  warnings.push(...unread.list);
-  return { recovered, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
+  for (const warning of unread.list) warnings.name(warning);
+  return { recovered, failed, warnings: warnings.list };
 }
 
 /**

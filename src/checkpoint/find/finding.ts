@@ -1,6 +1,6 @@
 import { openCursor, sealCursor } from "../../driver/page.ts";
 import { SEALED_HEADER } from "../../driver/unopened.ts";
-import { Warnings } from "../../driver/warnings.ts";
+import { MOST_WARNINGS, type ThreadWarning, Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
 import { globMatcher, globPrefix } from "../../internal/glob.ts";
 import { described } from "../../internal/known-options.ts";
@@ -41,8 +41,11 @@ export async function findThreads(context: CheckpointContext, options: ListThrea
   const [prefix, limit] = [globPrefix(pattern), checkedLimit(options.limit, 100)];
   if (context.log.capabilities.metadataQuery && wanted?.every(isIndexed)) {
     const query = { prefix, limit, cursor: openCursor("standing", options.cursor) };
-    const found = await queryStanding(context, [...new Set(wanted)], query, matches, warnings);
-    if (found.items.length === 0) await noteSealedThreads(context, "listThreads", prefix, warnings);
+    const [found] = await Promise.all([
+      queryStanding(context, [...new Set(wanted)], query, matches, warnings),
+      lookRound(context, prefix),
+    ]);
+    noteUnread(context, prefix, matches, warnings);
     return { items: found.items, cursor: sealCursor("standing", found.cursor), warnings };
   }
   const query = { prefix, limit, cursor: openCursor("threads", options.cursor) };
@@ -285,6 +288,74 @@ async function* walked<Thread extends ListedThread>(
     }
     cursor = found.cursor;
   } while (cursor !== undefined);
+}
+
+/** How many threads are looked at beside one answer of an index. */
+const LOOK = 100;
+
+/**
+ * An index leads to what it was told, and it was told nothing of damage that came later, of what is sealed, and of what
+ * a newer version wrote. So beside each list that an index answers, the next few threads are looked at, round and round:
+ * a list costs what it finds and a constant, and every thread that cannot be read is named by all lists of a process
+ * from the moment on when it was met, until it was met mended. Where threads are few, that is at once.
+ */
+interface Round {
+  cursor: string | undefined;
+  /** Of this round so far, and of the one before it. */
+  met: Map<string | undefined, ThreadWarning>;
+  before: Map<string | undefined, ThreadWarning>;
+  isLooking: boolean;
+}
+
+const rounds = new WeakMap<CheckpointContext, Map<string, Round>>();
+/** A program lists below few prefixes. Of one that does not, the oldest are forgotten. */
+const MOST_ROUNDS = 64;
+
+function roundOf(context: CheckpointContext, prefix: string): Round {
+  const all = rounds.get(context) ?? new Map<string, Round>();
+  rounds.set(context, all);
+  const round = all.get(prefix) ?? { cursor: undefined, met: new Map(), before: new Map(), isLooking: false };
+  all.delete(prefix);
+  all.set(prefix, round);
+  for (const oldest of [...all.keys()].slice(0, -MOST_ROUNDS)) all.delete(oldest);
+  return round;
+}
+
+async function lookRound(context: CheckpointContext, prefix: string): Promise<void> {
+  const round = roundOf(context, prefix);
+  if (!context.log.capabilities.listThreads || round.isLooking) return;
+  round.isLooking = true;
+  const { cursor } = round;
+  const query = { prefix, limit: LOOK, ...(cursor !== undefined && { cursor }) };
+  try {
+    const found = await context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
+    const warnings = new Warnings();
+    for (const { threadId, head } of readableThreads(found.items, warnings)) {
+      await warnings.skipping(threadId, () => openHeader(head));
+    }
+    for (const { threadId } of found.items) round.before.delete(threadId);
+    for (const warning of warnings.list.slice(0, MOST_WARNINGS - round.met.size))
+      round.met.set(warning.threadId, warning);
+    round.cursor = found.cursor;
+    if (found.cursor === undefined) [round.before, round.met] = [round.met, new Map()];
+  } catch {
+    // What was asked for is answered: a look beside it that fails takes nothing away.
+    round.cursor = undefined;
+  } finally {
+    round.isLooking = false;
+  }
+}
+
+function noteUnread(
+  context: CheckpointContext,
+  prefix: string,
+  isMeant: (threadId: string) => boolean,
+  warnings: Warnings,
+): void {
+  const { met, before } = roundOf(context, prefix);
+  for (const [threadId, warning] of new Map([...before, ...met])) {
+    if (threadId === undefined || isMeant(threadId)) warnings.name(warning);
+  }
 }
 
 const LOOKED_AT = 3;

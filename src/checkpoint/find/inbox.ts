@@ -1,5 +1,5 @@
 import { type Page, page } from "../../driver/page.ts";
-import { Warnings } from "../../driver/warnings.ts";
+import { MOST_WARNINGS, Warnings } from "../../driver/warnings.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { globOfPrefix } from "../../internal/glob.ts";
 import type { AgentState } from "../../state/agent-state.ts";
@@ -45,8 +45,6 @@ export async function readInbox(checkpointer: BaseCheckpointer, options: InboxOp
   });
   return page(items.flat(), threads.cursor, [...(threads.warnings ?? []), ...warnings.list].slice(0, MOST_WARNINGS));
 }
-
-const MOST_WARNINGS = 20;
 
 /** A call that is under way is not in doubt yet; whoever runs the thread next finds out. */
 function itemsOf(threadId: string, state: AgentState): readonly InboxItem[] {
