@@ -2,9 +2,12 @@ import type { CallPlace } from "../../driver/call.ts";
 import { StateError } from "../../errors.ts";
 import { isLeftToService } from "../../state/people/legal-hold.ts";
 import type { CheckpointContext } from "../context.ts";
+import { beginningOf } from "../log/driver-rules.ts";
 import type { KnownPlace } from "../log/thread-log.ts";
 import { assertNotHeld } from "../people/holds.ts";
 import { Thread } from "../thread/thread.ts";
+
+const NO_THREAD = beginningOf("");
 
 type ThreadPlace = CallPlace & { readonly threadId: string };
 
@@ -28,11 +31,8 @@ export async function removeThread(
   const thread = new Thread(context, threadId, operation);
   const races = thread.races();
   for (let at: KnownPlace | "absent" | "unknown" = seen ?? (await whereItIs(thread)); ; races.lost()) {
-    // A thread that is made from here on stays.
-    if (at === "absent") {
-      await thread.guard(() => assertNotHeld(context, threadId));
-      return "absent";
-    }
+    // A thread that is made from here on stays; what an interrupted removal or copy left under this id goes.
+    if (at === "absent") return (await removeThreadIf(thread, NO_THREAD)) === "removed" ? "removed" : "absent";
     const place = at === "unknown" ? undefined : at;
     const removed = await removeThreadIf(thread, place).catch((error: unknown) => {
       if (place === undefined || !isUnreadable(error)) throw error;

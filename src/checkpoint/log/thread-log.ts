@@ -254,7 +254,8 @@ export interface ThreadLog extends Driver {
 
   /**
    * Removes the whole thread and everything kept for it. With `ifTail`, only if
-   * that is still its tail in all its parts, as atomically as `append`; otherwise "moved". No
+   * that is still its tail in all its parts, as atomically as `append`; otherwise "moved". `beginningOf` any generation
+   * means that there must be no thread: only what interrupted changes left of an earlier one goes. No
    * append that was under way, and no append that expects the old generation, may
    * bring anything back.
    */

@@ -51,6 +51,19 @@ export const removingCases: readonly ThreadLogCase[] = threadLogCasesOf("remove"
     },
   },
   {
+    name: "a removal that expects no thread takes none",
+    run: async ({ subject }) => {
+      const nothing = placeAt(0);
+      assert.equal(await subject.remove("t", nothing), "absent");
+      const records = await grow(subject, "t", 3);
+      assert.equal(await subject.remove("t", nothing), "moved");
+      await assertThread(subject, "t", records, "the thread");
+      await subject.remove("t");
+      assert.equal(await subject.remove("t", nothing), "absent");
+      await assertAbsent(subject, "t", "after all removals");
+    },
+  },
+  {
     name: "a removal touches no other thread",
     run: async ({ subject }) => {
       const neighbours = ["org/alice", "org:alice", "orga", "Org", "org ", "or", "org_", "org%"];
