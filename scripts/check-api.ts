@@ -28,7 +28,7 @@ const LONGEST_MS = 600_000;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const cache = join(root, ".cache");
 const own = join(root, "scripts", "api");
-const description = join(root, "docs", "openapi.json");
+const description = join(root, "docs", "reference", "openapi.json");
 const seed = process.env["HOLDFAST_SEED"] ?? String(Date.now() % 0x7fffffff);
 
 /** Runs a program to its end, and fails where it does. */

@@ -2,6 +2,19 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { ERROR_CODES } from "../src/errors.ts";
 
+/** Written by `npm run sync`, and not packed. */
+const REFERENCE = ["reference/cli.md", "reference/options.md"];
+
+/** The fragments that the headings of a page can be linked by, as GitHub makes them. */
+const anchorsOf = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(
+    ([, title = ""]) =>
+      `#${title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .replace(/\s/g, "-")}`,
+  );
+
 describe("the pages in docs/", () => {
   const docs = new URL("../docs/", import.meta.url);
   const pages = async (): Promise<readonly (readonly [name: string, text: string])[]> => {
@@ -44,11 +57,18 @@ describe("the pages in docs/", () => {
   });
 
   test("every link leads to a file that is there", async () => {
-    for (const [name, text] of await pages()) {
-      for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
-        await expect(readFile(new URL(target, docs)), `${name} → ${target}`).resolves.toBeDefined();
+    for (const name of ["../README.md", "../SECURITY.md", ...(await pages()).map(([page]) => page), ...REFERENCE]) {
+      const page = new URL(name, docs);
+      for (const [, link = ""] of (await readFile(page, "utf8")).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+        const target = new URL(link, page);
+        const text = await readFile(new URL(target.pathname, target), "utf8");
+        if (target.hash !== "") expect(anchorsOf(text), `${name} → ${link}`).toContain(target.hash);
       }
     }
+  });
+
+  test("what is packed links to nothing that is not", async () => {
+    for (const [name, text] of await pages()) expect(text, name).not.toMatch(/\]\(reference\//);
   });
 
   test("every command they name exists", async () => {

@@ -1,25 +1,34 @@
-/** The tables of options in docs/agent.md, from the tables that the options are checked by. */
+/** The tables of options, from the tables that the options are checked by. */
 import { AGENT_OPTIONS, RUN_OPTIONS } from "../../src/agent/option-tables.ts";
 import type { OptionRow } from "../../src/internal/option-table.ts";
-import { between, type SyncedPart } from "./part.ts";
+import type { SyncedPart } from "./part.ts";
 
-const marksOf = (what: string): readonly [string, string] => [
-  `<!-- ${what}: written by npm run sync -->`,
-  `<!-- end of ${what} -->`,
-];
-
-function table(options: Readonly<Record<string, OptionRow>>): string {
-  const rows = Object.entries(options).map(([name, row]) => `| \`${name}\` | ${shown(row)} | ${row.says} |`);
-  return ["| option | default | |", "| --- | --- | --- |", ...rows].join("\n");
+function table(options: Readonly<Record<string, OptionRow>>): string[] {
+  const rows = Object.entries(options).map(([name, row]) => `| \`${name}\` | ${shown(row)} | ${linked(row)} |`);
+  return ["| option | default | |", "| --- | --- | --- |", ...rows];
 }
 
 const shown = ({ default: value }: OptionRow): string => (value === undefined ? "" : `\`${JSON.stringify(value)}\``);
 
+/** The links of a row lead from docs/. */
+const linked = ({ says }: OptionRow): string => says.replaceAll("](", "](../");
+
 export const OPTION_TABLES: SyncedPart = {
-  path: "docs/agent.md",
+  path: "docs/reference/options.md",
   source: "src/agent/option-tables.ts",
-  write: async (text) => {
-    const ofAgents = await between(text, marksOf("options of an agent"), () => table(AGENT_OPTIONS));
-    return between(ofAgents, marksOf("options of a run"), () => table(RUN_OPTIONS));
-  },
+  write: () =>
+    [
+      "# Options of an agent and of a run",
+      "",
+      "Generated from `src/agent/option-tables.ts` by `npm run sync`. All but `model` are optional.",
+      "",
+      "## An agent",
+      "",
+      ...table(AGENT_OPTIONS),
+      "",
+      "## A run",
+      "",
+      ...table(RUN_OPTIONS),
+      "",
+    ].join("\n"),
 };

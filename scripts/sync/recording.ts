@@ -14,17 +14,17 @@ const NOW = Date.UTC(2026, 0, 2, 12, 0, 0);
 
 const TASKS: readonly (readonly [title: string, lines: readonly string[]])[] = [
   [
-    "What waits for somebody, and an answer to it",
+    "List what waits for an answer, and answer it",
     ["inbox $STORE", "answer $STORE trip-42 seat --approve", "inbox $STORE"],
   ],
-  ["What a thread says, and what its last save changed", ["show $STORE billing-7", "diff $STORE billing-7 @-1 @0"]],
+  ["Read a thread, and see what its last save changed", ["show $STORE billing-7", "diff $STORE billing-7 @-1 @0"]],
   [
-    "A call in doubt, settled by hand",
+    "Settle a call in doubt",
     ["threads $STORE --in-doubt", "settle $STORE billing-7 call-2 done --by ann --reason 'ch_31 is in the dashboard'"],
   ],
-  ["Moved to another store, and moved for good", ["copy $STORE sqlite:./new.db --cut-over", "verify sqlite:./new.db"]],
+  ["Move to another store", ["copy $STORE sqlite:./new.db --cut-over", "verify sqlite:./new.db"]],
   [
-    "Is the store well, and what could go",
+    "Check a store, and see what a vacuum would remove",
     ["doctor $STORE --quick --cases append", "vacuum sqlite:./new.db --keep-last 1 --dry-run"],
   ],
 ];

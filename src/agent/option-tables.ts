@@ -5,7 +5,7 @@ import type { CompleteOptions } from "./tool-call/completing.ts";
 
 /**
  * One row for each option: the checks go by it, the defaults are taken from it,
- * and `npm run sync` writes the tables in docs/agent.md from it.
+ * and `npm run sync` writes docs/reference/options.md from it.
  */
 type OfAgents = CoreAgentOptions & { readonly fallbackModels?: unknown };
 
@@ -14,7 +14,7 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     kind: "anything",
     says: 'A name (`"openai:gpt-5"`), any AI SDK language model, or your own `Model` ([models.md](models.md)).',
   },
-  tools: { kind: "anything", says: "What `tool()` made ([tools.md](tools.md))." },
+  tools: { kind: "anything", says: "Made by `tool()` ([tools.md](tools.md))." },
   checkpointer: {
     kind: "anything",
     says: "Where threads are kept: a checkpointer, or a URL. Without one nothing is saved.",
@@ -30,7 +30,7 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     whole: true,
     or: "end",
     default: 1,
-    says: "How often a run without effects is saved ([below](#what-survives)).",
+    says: "How often a run without effects is saved ([agent.md](agent.md#what-survives)).",
   },
   maxIterations: { kind: "number", above: 0, default: 20, says: "Model calls of one run." },
   tokenBudget: { kind: "number", above: 0, says: "Input and output tokens of one run together." },
@@ -45,14 +45,14 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     default: 3,
     says: "How often the same calls with the same arguments may come in a row.",
   },
-  stopWhen: { kind: "function", says: "Asked before each model call; what is true ends the run." },
+  stopWhen: { kind: "function", says: "Asked before each model call; `true` ends the run." },
   toolConcurrency: { kind: "number", least: 1, whole: true, default: 10, says: "How many tools may run at once." },
   maxToolResultChars: {
     kind: "number",
     least: 100,
     whole: true,
     default: 32_000,
-    says: "A longer result is kept beside the conversation, and the model reads it in parts.",
+    says: "A longer result is stored beside the conversation, and the model reads it in parts.",
   },
   maxOutputTokens: { kind: "number", least: 1, whole: true, says: "The longest answer of the model." },
   temperature: { kind: "number", least: 0, says: "Passed to the model." },
@@ -61,11 +61,11 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     says: 'Whether the model calls tools: `"auto"`, `"none"`, `"required"`, or `{ name }` of the one that it must call.',
   },
   providerOptions: { kind: "object", says: "Passed to the provider as they are, by provider name." },
-  prepareStep: { kind: "function", says: "Changes a single model call ([below](#one-step-or-every-step))." },
-  fallbackModels: { kind: "object", says: "Models that are asked in their order when the one before failed." },
+  prepareStep: { kind: "function", says: "Changes a single model call ([agent.md](agent.md#one-step-or-every-step))." },
+  fallbackModels: { kind: "object", says: "Models to ask, in order, when the one before failed." },
   outputSchema: {
     kind: ["object", "function"],
-    says: "The answer must be JSON that matches it ([below](#structured-output)).",
+    says: "The answer must be JSON that matches it ([agent.md](agent.md#structured-output)).",
   },
   maxOutputRepairs: {
     kind: "number",
@@ -77,16 +77,16 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
   lease: {
     kind: ["boolean", "object"],
     default: true,
-    says: "How a run holds its thread: `{ ttlMs, waitMs, owner }`; `false` gives it up ([below](#one-writer)).",
+    says: "How a run holds its thread: `{ ttlMs, waitMs, owner }`; `false` gives it up ([agent.md](agent.md#one-writer)).",
   },
   whenBusy: {
     kind: "string",
     default: "wait",
-    says: "What a run does while another run has the thread, unless it says so itself ([below](#one-writer)).",
+    says: "What a run does while another run holds the thread; a run's own option comes first ([agent.md](agent.md#one-writer)).",
   },
   runtimeFor: {
     kind: "function",
-    says: "The `runtime` for words that were sent to a thread by another person than its run's ([below](#the-mailbox)).",
+    says: "The `runtime` for messages sent to a thread by a person other than the run's ([agent.md](agent.md#the-mailbox)).",
   },
   saveRetryMs: {
     kind: "number",
@@ -94,14 +94,14 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     default: 60_000,
     says: "How long a save that settles a call with effects is tried while the storage is away.",
   },
-  memory: { kind: "object", says: "What is known from other threads ([long-term-memory.md](long-term-memory.md))." },
+  memory: { kind: "object", says: "Memories from other threads ([long-term-memory.md](long-term-memory.md))." },
   conversation: {
     kind: "object",
     says: "Which part of a long conversation the model sees ([conversation.md](conversation.md)).",
   },
   hooks: {
     kind: "object",
-    says: "Called around the steps of a run ([below](#hooks)), guards among them ([below](#guards)).",
+    says: "Called around the steps of a run ([hooks](agent.md#hooks), [guards](agent.md#guards)).",
   },
   prices: { kind: "object", says: "Prices of models, for `result.cost` and the totals of the thread." },
   now: { kind: "function", says: "The clock, for tests." },
@@ -109,15 +109,15 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
 
 /** The options that `run`, `resume` and `complete` share. */
 const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
-  threadId: { kind: "string", says: "The conversation to go on with, or the id of a new one." },
-  signal: { kind: "object", says: "An `AbortSignal` that ends the run ([below](#stopping))." },
+  threadId: { kind: "string", says: "The conversation to continue, or the id of a new one." },
+  signal: { kind: "object", says: "An `AbortSignal` that ends the run ([agent.md](agent.md#stopping))." },
   metadata: {
     kind: "object",
     says: "A plain object. It is merged into the thread's own (`state.metadata`) and saved with each checkpoint, so that `queryByMetadata` finds the thread by it. Tools see the whole as `context.metadata`, also after `resume`, and so does `memory`.",
   },
   runtime: {
     kind: "anything",
-    says: "Whatever your tools need and nobody should store: connections, clients, the user who is signed in ([tools.md](tools.md#what-execute-gets)).",
+    says: "What your tools need and must not be stored: connections, clients, the signed-in user ([tools.md](tools.md#what-execute-gets)).",
   },
   subject: {
     kind: ["string", "object"],
@@ -127,7 +127,10 @@ const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "bac
     kind: "object",
     says: '`session.task("label")`: tools see the session\'s working state, and an answer becomes a labelled checkpoint ([sessions.md](sessions.md)).',
   },
-  whenBusy: { kind: "string", says: "What to do while another run has the thread ([below](#one-writer))." },
+  whenBusy: {
+    kind: "string",
+    says: "What to do while another run holds the thread ([agent.md](agent.md#one-writer)).",
+  },
 };
 
 export const RUN_OPTIONS: OptionTable<RunOptions> = {
@@ -135,10 +138,13 @@ export const RUN_OPTIONS: OptionTable<RunOptions> = {
   declineWaiting: {
     kind: ["boolean", "string"],
     default: false,
-    says: "`true`, or a reason: questions that wait are declined, and calls that somebody was to complete are given up, so that the prompt is taken ([below](#questions-to-people)).",
+    says: "`true`, or a reason: declines open questions and gives up pending calls, so that the prompt is accepted ([agent.md](agent.md#questions-to-people)).",
   },
-  messageId: { kind: "string", says: "Names what is said ([below](#the-same-message-twice))." },
-  backTo: { kind: "string", says: "A checkpoint: the thread goes back to it first ([below](#threads))." },
+  messageId: {
+    kind: "string",
+    says: "The id of the prompt: the same id is answered once ([agent.md](agent.md#the-same-message-twice)).",
+  },
+  backTo: { kind: "string", says: "A checkpoint: the thread goes back to it first ([agent.md](agent.md#threads))." },
 };
 
 export const RESUME_OPTIONS: OptionTable<ResumeOptions> = {

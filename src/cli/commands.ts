@@ -7,7 +7,7 @@ import { PEOPLE } from "./table/people.ts";
 import { SERVING } from "./table/serving.ts";
 import { UPKEEP } from "./table/upkeep.ts";
 
-/** The one table of commands, in the order of help: the parser, help, docs/cli.md, completion and the tests are made from it. */
+/** The one table of commands, in the order of help: the parser, help, docs/reference/cli.md, completion and the tests are made from it. */
 export const COMMANDS: readonly CommandSpec[] = [
   ...LOOKING,
   ...CHANGING,

@@ -4,10 +4,12 @@ import { COMMON_OPTIONS, optionsOfCommand } from "./common-options.ts";
 import { EXIT_MEANINGS } from "./exit-codes.ts";
 import { helpOf, optionText, synopsisOf } from "./help.ts";
 
-/** The part of docs/cli.md that is made from the table. */
+/** docs/reference/cli.md, made from the table. */
 export function referenceOfCommands(): string {
   return [
-    "## Commands",
+    "# Commands of holdfast",
+    "",
+    "Generated from `src/cli/commands.ts` by `npm run sync`. `holdfast help <command>` prints the same.",
     "",
     ...COMMANDS.flatMap(commandSection),
     "## Options of every command",
@@ -30,7 +32,7 @@ function commandSection(command: CommandSpec): string[] {
     Object.entries(optionsOfCommand(command)).filter(([option]) => !Object.hasOwn(COMMON_OPTIONS, option)),
   );
   return [
-    `### ${name}`,
+    `## ${name}`,
     "",
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.${notes === undefined ? "" : ` ${notes}`}`,
     "",

@@ -18,8 +18,9 @@ export async function runLine(argv: readonly string[], world: World): Promise<Ex
   const secrets: string[] = [];
   let parsed: ParsedLine | undefined;
   try {
-    const [first] = argv;
-    if (first === undefined || ["help", "--help", "-h"].includes(first)) {
+    const [first, ...others] = argv;
+    const isHelpCommand = first === "help" && others.length > 0;
+    if (first === undefined || (["help", "--help", "-h"].includes(first) && !isHelpCommand)) {
       const isAskedFor = first !== undefined;
       await (isAskedFor ? world.stdout : world.stderr).write(`${generalHelp()}\n`);
       return isAskedFor ? EXIT.done : EXIT.usage;
@@ -28,7 +29,7 @@ export async function runLine(argv: readonly string[], world: World): Promise<Ex
       await world.stdout.write(`${await versionOfPackage()}\n`);
       return EXIT.done;
     }
-    const { command, args } = commandOf(argv);
+    const { command, args } = commandOf(isHelpCommand ? [...others, "--help"] : argv);
     parsed = parseLine(command, args, world.env["HOLDFAST_STORE"]);
     if (parsed.options.flag("help")) {
       await world.stdout.write(`${commandHelp(command)}\n`);

@@ -6,12 +6,13 @@ import { optionsOfCommand } from "./common-options.ts";
 import { completionFor, SHELLS } from "./completion.ts";
 
 test.each(COMMANDS.map((command) => [command.name, command] as const))(
-  "%s and each of its options stand in its help, in docs/cli.md and in completion, and it can be loaded",
+  "%s and each of its options stand in its help, in docs/reference/cli.md and in completion, and it can be loaded",
   async (name, command) => {
     const { code, stdout } = await holdfast([...name.split(" "), "--help"]);
     expect(code).toBe(0);
-    const docs = await readFile(new URL("../../docs/cli.md", import.meta.url), "utf8");
-    expect(docs).toContain(`### ${name}\n`);
+    expect((await holdfast(["help", ...name.split(" ")])).stdout).toBe(stdout);
+    const docs = await readFile(new URL("../../docs/reference/cli.md", import.meta.url), "utf8");
+    expect(docs).toContain(`## ${name}\n`);
     for (const option of Object.keys(optionsOfCommand(command))) {
       expect(stdout).toContain(`--${option}`);
       expect(docs).toContain(`--${option}`);

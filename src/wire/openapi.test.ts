@@ -38,6 +38,6 @@ test("no two routes answer the same request", () => {
 });
 
 test("the description in docs is the one that the service gives", async () => {
-  const text = await readFile(new URL("../../docs/openapi.json", import.meta.url), "utf8");
+  const text = await readFile(new URL("../../docs/reference/openapi.json", import.meta.url), "utf8");
   expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(described)));
 });
