@@ -30,7 +30,7 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     whole: true,
     or: "end",
     default: 1,
-    says: "How often a run without effects is saved ([agent.md](agent.md#what-survives)).",
+    says: "How often a run without effects is saved ([durable runs](durable-runs.md#what-is-durable-when)).",
   },
   maxIterations: { kind: "number", above: 0, default: 20, says: "Model calls of one run." },
   tokenBudget: { kind: "number", above: 0, says: "Input and output tokens of one run together." },
@@ -61,7 +61,10 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     says: 'Whether the model calls tools: `"auto"`, `"none"`, `"required"`, or `{ name }` of the one that it must call.',
   },
   providerOptions: { kind: "object", says: "Passed to the provider as they are, by provider name." },
-  prepareStep: { kind: "function", says: "Changes a single model call ([agent.md](agent.md#one-step-or-every-step))." },
+  prepareStep: {
+    kind: "function",
+    says: "Changes a single model call ([agent.md](agent.md#change-a-single-model-call)).",
+  },
   fallbackModels: { kind: "object", says: "Models to ask, in order, when the one before failed." },
   outputSchema: {
     kind: ["object", "function"],
@@ -77,16 +80,16 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
   lease: {
     kind: ["boolean", "object"],
     default: true,
-    says: "How a run holds its thread: `{ ttlMs, waitMs, owner }`; `false` gives it up ([agent.md](agent.md#one-writer)).",
+    says: "How a run holds its thread: `{ ttlMs, waitMs, owner }`; `false` gives it up ([durable runs](durable-runs.md#one-run-at-a-time)).",
   },
   whenBusy: {
     kind: "string",
     default: "wait",
-    says: "What a run does while another run holds the thread; a run's own option comes first ([agent.md](agent.md#one-writer)).",
+    says: "What a run does while another run holds the thread; a run's own option comes first ([durable runs](durable-runs.md#one-run-at-a-time)).",
   },
   runtimeFor: {
     kind: "function",
-    says: "The `runtime` for messages sent to a thread by a person other than the run's ([agent.md](agent.md#the-mailbox)).",
+    says: "The `runtime` for messages sent to a thread by a person other than the run's ([durable runs](durable-runs.md#the-mailbox)).",
   },
   saveRetryMs: {
     kind: "number",
@@ -110,14 +113,14 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
 /** The options that `run`, `resume` and `complete` share. */
 const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
   threadId: { kind: "string", says: "The conversation to continue, or the id of a new one." },
-  signal: { kind: "object", says: "An `AbortSignal` that ends the run ([agent.md](agent.md#stopping))." },
+  signal: { kind: "object", says: "An `AbortSignal` that ends the run ([agent.md](agent.md#stop-a-run))." },
   metadata: {
     kind: "object",
     says: "A plain object. It is merged into the thread's own (`state.metadata`) and saved with each checkpoint, so that `queryByMetadata` finds the thread by it. Tools see the whole as `context.metadata`, also after `resume`, and so does `memory`.",
   },
   runtime: {
     kind: "anything",
-    says: "What your tools need and must not be stored: connections, clients, the signed-in user ([tools.md](tools.md#what-execute-gets)).",
+    says: "What your tools need and must not be stored: connections, clients, the signed-in user ([tools.md](tools.md#the-context)).",
   },
   subject: {
     kind: ["string", "object"],
@@ -129,7 +132,7 @@ const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "bac
   },
   whenBusy: {
     kind: "string",
-    says: "What to do while another run holds the thread ([agent.md](agent.md#one-writer)).",
+    says: "What to do while another run holds the thread ([durable runs](durable-runs.md#one-run-at-a-time)).",
   },
 };
 
@@ -138,11 +141,11 @@ export const RUN_OPTIONS: OptionTable<RunOptions> = {
   declineWaiting: {
     kind: ["boolean", "string"],
     default: false,
-    says: "`true`, or a reason: declines open questions and gives up pending calls, so that the prompt is accepted ([agent.md](agent.md#questions-to-people)).",
+    says: "`true`, or a reason: declines open questions and gives up pending calls, so that the prompt is accepted ([tools.md](tools.md#ask-a-person)).",
   },
   messageId: {
     kind: "string",
-    says: "The id of the prompt: the same id is answered once ([agent.md](agent.md#the-same-message-twice)).",
+    says: "The id of the prompt: the same id is answered once ([durable runs](durable-runs.md#the-same-message-twice)).",
   },
   backTo: { kind: "string", says: "A checkpoint: the thread goes back to it first ([agent.md](agent.md#threads))." },
 };
