@@ -104,6 +104,15 @@ describe("people", () => {
   });
 });
 
+test("a message with an id of its own is a signal of that id: sent again, it is the same one", async () => {
+  const checkpointer = new MemoryCheckpointer();
+  await checkpointer.save(said("hello"), "t");
+  const message = userMessage("words", { id: "mine" });
+  expect(await checkpointer.send("t", { message })).toEqual({ id: "mine", isRepeated: false });
+  expect(await checkpointer.send("t", { message })).toEqual({ id: "mine", isRepeated: true });
+  await expect(checkpointer.send("t", { message }, { id: "another" })).rejects.toThrow(/two ids were given/);
+});
+
 describe("other work on the thread", () => {
   test("a search finds what was sent once it is in a checkpoint, and not before", async () => {
     for (const url of ["memory:", `sqlite:${join(folder, "words.db")}`]) {

@@ -11,6 +11,8 @@ import { dsnOf, type OraclePlace, oraclePlace } from "./oracle-place.ts";
 export interface TestOracle {
   /** How to connect, to tables of a name that is fresh each time. */
   readonly options: () => OracleCheckpointerOptions;
+  /** Only on the stand-in: the PostgreSQL that answers, and the schema that everything lies in. */
+  readonly behind?: { readonly url: string; readonly schema: string };
   /** The same over a line that can be cut; over one that cannot, where the database is live. */
   readonly overLine: () => Promise<{
     readonly options: OracleCheckpointerOptions;
@@ -28,6 +30,7 @@ export async function describeWithOracle(body: (oracle: TestOracle) => void, nee
     const { user, password, tableName, dsn } = place;
     body({
       options: () => ({ dsn, user, password, tableName: tableName() }),
+      behind: { url, schema: user },
       overLine: async () => {
         const { url: proxied, ...rest } = await behindProxy(url);
         const own = tableName();

@@ -1,20 +1,49 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { DynamodbCheckpointer } from "../../src/backends/dynamodb/index.ts";
+import { dynamodbSource } from "../../src/backends/dynamodb/log.ts";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
-import { OCIBucketBackend } from "../../src/backends/oci/index.ts";
+import { mysqlCheckpointer, mysqlStore } from "../../src/backends/mysql/index.ts";
+import { OCIBucketBackend, ociStore } from "../../src/backends/oci/index.ts";
+import { ociBucketSource } from "../../src/backends/oci/log.ts";
 import { optionsOfUrl } from "../../src/backends/opensearch/checkpointer.ts";
 import { opensearchCheckpointer } from "../../src/backends/opensearch/index.ts";
-import { oracleCheckpointer } from "../../src/backends/oracle/index.ts";
+import { OracleStore, oracleCheckpointer } from "../../src/backends/oracle/index.ts";
+import { s3LogOptions } from "../../src/backends/s3/checkpointer.ts";
 import { loadSdk } from "../../src/backends/s3/connect.ts";
-import { S3BucketCheckpointer, type S3ClientShape } from "../../src/backends/s3/index.ts";
+import { S3BucketCheckpointer, type S3ClientShape, s3Store } from "../../src/backends/s3/index.ts";
+import { s3BucketSource } from "../../src/backends/s3/log.ts";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { Store } from "../../src/store/store.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
-import { bucketOfTests } from "../oci-stand-in/test-bucket.ts";
+import { dynamodbPlace } from "../dynamodb/test-table.ts";
+import { bucketOfTests, logOptions } from "../oci-stand-in/test-bucket.ts";
 import { describeWithOracle } from "../oracle-stand-in/with-oracle.ts";
 import { s3Place } from "../s3/test-bucket.ts";
+import { mysqlPlace } from "../services/mysql-place.ts";
 import { ownIndex } from "../services/opensearch-index.ts";
 import { canHaveS3, HOW_TO_GET_S3, startS3 } from "../services/s3.ts";
 import { describeWithService } from "../services/with-service.ts";
-import { erases, erasesEveryField, threadsOnly } from "./erasing-suite.ts";
+import { type Backends, erases, erasesEveryField, threadsOnly } from "./erasing-suite.ts";
 import { fill, KEY, readableIn, userOf } from "./people.ts";
+import { inBucket, inMysql, inPostgres, type StoredIn } from "./stored-in.ts";
+
+/** Threads, items and user data in one place. */
+const both = (
+  checkpointer: Checkpointer,
+  store: Store,
+  storedIn: StoredIn | undefined,
+  leave: () => Promise<void> = async () => undefined,
+): Backends => ({
+  checkpointer,
+  store,
+  users: store,
+  ...(storedIn !== undefined && { storedIn }),
+  dispose: async () => {
+    await checkpointer.close();
+    await store.close();
+    await leave();
+  },
+});
 
 const [PEOPLE, GONE] = [6, 2];
 
@@ -29,19 +58,51 @@ await describeWithService("opensearch", (url) => {
 describe("oci", async () => {
   const bucket = await bucketOfTests();
   afterAll(() => bucket.close());
-  const create = async () => threadsOnly(new OCIBucketBackend(bucket.emptyPlace()));
+  const create = async (): Promise<Backends> => {
+    const { sealing: _, ...place } = bucket.emptyPlace();
+    const { open } = ociBucketSource(logOptions(place));
+    return both(new OCIBucketBackend(place), ociStore(place), inBucket(open, place.prefix));
+  };
   erases(create, PEOPLE, GONE);
   erasesEveryField(create);
 });
 
 await describeWithService("s3", (url) => {
-  const create = async () => threadsOnly(new S3BucketCheckpointer(s3Place(url)));
+  const create = async (): Promise<Backends> => {
+    const { sealing: _, ...place } = s3Place(url);
+    const { open } = s3BucketSource(s3LogOptions(place));
+    return both(new S3BucketCheckpointer(place), s3Store(place), inBucket(open, place.prefix));
+  };
   erases(create, PEOPLE, GONE);
   erasesEveryField(create);
 });
 
-await describeWithOracle(({ options }) => {
-  const create = async () => threadsOnly(oracleCheckpointer(options()));
+await describeWithService("dynamodb", (url) => {
+  const create = async (): Promise<Backends> => {
+    const place = dynamodbPlace(url);
+    const { open, prefix } = dynamodbSource("a test", place);
+    return { ...threadsOnly(new DynamodbCheckpointer(place)), storedIn: inBucket(open, prefix) };
+  };
+  erases(create, PEOPLE, GONE);
+  erasesEveryField(create);
+});
+
+await describeWithService("mysql", (url) => {
+  const create = async (): Promise<Backends> => {
+    const place = await mysqlPlace(url);
+    const options = { dsn: place.url };
+    return both(mysqlCheckpointer(options), mysqlStore(options), inMysql(place), place.dispose);
+  };
+  erases(create, PEOPLE, GONE);
+  erasesEveryField(create);
+});
+
+await describeWithOracle(({ options, behind }) => {
+  const create = async (): Promise<Backends> => {
+    const { sealing: _, ...items } = options();
+    const storedIn = behind && inPostgres(behind.url, behind.schema);
+    return both(oracleCheckpointer(options()), new OracleStore(items), storedIn);
+  };
   erases(create, PEOPLE, GONE);
   erasesEveryField(create);
 });

@@ -13,6 +13,7 @@ import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { UserStore } from "../../src/wiring/user-store.ts";
 import { fillEveryField, missingIn, storable, storedText, Words, withBytes, wordsIn } from "./every-field.ts";
 import { canary, fill, KEY, range, readableIn, readableTexts, userOf } from "./people.ts";
+import type { StoredIn } from "./stored-in.ts";
 
 /** Where a checkpointer, a store and user data are. */
 export interface Backends {
@@ -21,6 +22,8 @@ export interface Backends {
   readonly users: string | Store;
   /** Where all of it lies, for storages on this disk. */
   readonly directory?: string;
+  /** The same for servers. */
+  readonly storedIn?: StoredIn;
   dispose(): Promise<void>;
 }
 
@@ -117,7 +120,7 @@ export function erasesEveryField(create: () => Promise<Backends>): void {
     ["a thread of the person's own", true],
     ["a thread that others share", false],
   ])("in every field of %s, a word is exported before and is nowhere after an erasure", async (_, own) => {
-    const { checkpointer, store, directory, dispose } = await create();
+    const { checkpointer, store, directory, storedIn, dispose } = await create();
     const [ann, bob] = [new Words("ann"), new Words("bob")];
     await fillEveryField(checkpointer, store, ann, bob, own);
     const data = new PersonalData({
@@ -129,6 +132,9 @@ export function erasesEveryField(create: () => Promise<Backends>): void {
     const everything = async () =>
       `${await storedText(checkpointer)}\n${storable([...(await store.list([], { recursive: true, limit: 1000 }))])}`;
     expect(missingIn(await everything(), ann)).toEqual([]);
+    const stored = async () => (storedIn === undefined ? [] : wordsIn(withBytes(await storedIn()), ann));
+    // Some lie there in another form: in base64 within a text, or as a part of a name.
+    if (storedIn !== undefined) expect((await stored()).length).toBeGreaterThan(ann.all.length * 0.8);
     let exported = "";
     for await (const line of data.exportUser("ann")) exported += withBytes(line);
     expect(missingIn(exported, ann)).toEqual([]);
@@ -137,6 +143,7 @@ export function erasesEveryField(create: () => Promise<Backends>): void {
     expect((await data.inventory("ann")).total).toBe(0);
     expect(wordsIn(await everything(), ann)).toEqual([]);
     expect(missingIn(await everything(), bob)).toEqual([]);
+    expect(await stored()).toEqual([]);
     if (directory !== undefined) expect(await readableTexts(directory, ann.all)).toEqual([]);
     if (checkpointer.capabilities.search) {
       for (const word of ann.all.slice(0, 20)) expect(await checkpointer.search(word)).toHaveLength(0);

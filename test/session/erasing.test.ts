@@ -13,6 +13,7 @@ import { served } from "../http/served.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { type Backends, erases, erasesEveryField, openBackends, threadsOnly } from "./erasing-suite.ts";
 import { KEY } from "./people.ts";
+import { inPostgres, inRedis } from "./stored-in.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-erasing-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -67,9 +68,9 @@ await describeWithService("postgres", (url) => {
   const schema = `erasing_${process.pid}_${Date.now()}`;
   erases(() => openBackends(at(schema), at(schema), at(`${schema}_users`)), PEOPLE, GONE);
   let others = 0;
-  erasesEveryField(() => {
+  erasesEveryField(async () => {
     const own = `${schema}_${++others}`;
-    return openBackends(at(own), at(own), at(own));
+    return { ...(await openBackends(at(own), at(own), at(own))), storedIn: inPostgres(url, own) };
   });
 });
 
@@ -78,7 +79,10 @@ await describeWithService("redis", (url) => {
   const at = (suffix: string): string => `${url}${url.includes("?") ? "&" : "?"}prefix=${prefix}-${suffix}:`;
   erases(() => openBackends(at("threads"), at("items"), at("users")), PEOPLE, GONE);
   let others = 0;
-  erasesEveryField(() => openBackends(at(`threads${++others}`), at(`items${others}`), at("users")));
+  erasesEveryField(async () => {
+    const own = `every${++others}`;
+    return { ...(await openBackends(at(own), at(own), at(own))), storedIn: inRedis(url, `${prefix}-${own}:`) };
+  });
 });
 
 describe("what a backend cannot do is said", () => {

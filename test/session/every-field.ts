@@ -1,12 +1,13 @@
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
+import type { Signal } from "../../src/checkpoint/signals/signal.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { newCheckpointId } from "../../src/saver/saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { EMPTY_FIELDS, type StateFields, type ToolExecution } from "../../src/state/fields.ts";
-import { assistantMessage, toolMessage } from "../../src/state/message.ts";
-import { emptied, type Rule, text } from "../../src/state/people/field-rule.ts";
+import { assistantMessage, toolMessage, type UserMessage, userMessage } from "../../src/state/message.ts";
+import { emptied, type Rule, text, type Variants } from "../../src/state/people/field-rule.ts";
 import { STATE_RULES, STORED_RULES } from "../../src/state/people/personal-fields.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
 import { encodeValue } from "../../src/state/values/codec.ts";
@@ -152,6 +153,7 @@ export async function fillEveryField(
     const bobs = { toolCallId: "of bob", toolName: "look", status: "failed", error } as const;
     await checkpointer.save(state.withToolExecution(bobs).withArtifact("of bob", bob.next()), "agent");
   }
+  await sendEveryField(checkpointer, ann, bob, own, sealed);
   if (checkpointer.capabilities.branching) {
     await checkpointer.fork("agent", "agent-fork");
     await checkpointer.copyThread("agent", "agent-copy");
@@ -170,6 +172,34 @@ export async function fillEveryField(
   }
   await putEveryField(store, ann, bob, sealed);
 }
+
+/** What waits in the mailbox: a signal of every form, each with the person's words in every field. */
+async function sendEveryField(
+  checkpointer: Checkpointer,
+  ann: Words,
+  bob: Words,
+  own: boolean,
+  sealed: boolean,
+): Promise<void> {
+  const message = filled(USER_MESSAGE, ann) as UserMessage;
+  const metadata = { ...message.metadata, ...(!own && { subject: "ann" }) };
+  const ofAnn: readonly Signal[] = [
+    { message: { ...message, metadata } },
+    { answer: { id: "look", response: anything(ann) } },
+    { answer: { id: "look", decline: ann.next() } },
+    { result: { toolCallId: "later", result: anything(ann) } },
+    { result: { toolCallId: "later", error: ann.next() } },
+    { cancel: ann.next() },
+  ];
+  for (const signal of ofAnn) await checkpointer.send("agent", signal);
+  if (own) return;
+  await checkpointer.send("agent", { message: userMessage(bob.next(), { metadata: { subject: "bob" } }) });
+  // Whose a call is, is sealed with what waits for it until it was answered; this one was.
+  if (!sealed) await checkpointer.send("agent", { result: { toolCallId: "of bob", result: bob.next() } });
+}
+
+const { each: MESSAGES } = STATE_RULES.messages.rule as { readonly each: Variants };
+const USER_MESSAGE: Rule = MESSAGES.variants["user"] ?? emptied;
 
 const filledExecution = (words: Words): ToolExecution =>
   (filled(STATE_RULES.toolExecutions.rule, words) as readonly ToolExecution[])[0] as ToolExecution;

@@ -1,6 +1,7 @@
 import { assertSignalId, newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { isPlainObject } from "../../state/values/doorway.ts";
 import type { CheckpointContext } from "../context.ts";
 import { leaseConflict, movedFault } from "../lease/lease-rules.ts";
 import { redactedRecord } from "../log/redacting.ts";
@@ -28,7 +29,7 @@ import {
 } from "./signal.ts";
 
 export interface SendOptions {
-  /** Names the signal: sent again under the same id, it is the same signal. @default a new id */
+  /** Names the signal: sent again under the same id, it is the same signal. @default the message's own id, or a new one */
   readonly id?: string;
   /** Makes the thread where it is not there. @default false: `NOT_FOUND` */
   readonly create?: boolean;
@@ -48,12 +49,19 @@ export async function sendSignal(
   context: CheckpointContext,
   threadId: string,
   signal: Signal,
-  { id = newId(), create = false }: SendOptions,
+  { id: given, create = false }: SendOptions,
 ): Promise<Sent> {
+  const id = given ?? ownIdOf(signal) ?? newId();
   assertSignalId(id);
   const stored = { ...storedSignal(signal, id), id };
   if (create && !((await new Thread(context, threadId, "send").tail())?.head ?? 0)) await makeThread(context, threadId);
   return sendStored(context, threadId, stored);
+}
+
+/** A message that has an id is a signal of that id: sent again, it is the same one. */
+function ownIdOf(signal: Signal): string | undefined {
+  const message = isPlainObject(signal) && "message" in signal ? signal.message : undefined;
+  return isPlainObject(message) && typeof message["id"] === "string" ? message["id"] : undefined;
 }
 
 /** An empty one. Where another process was faster, that is the thread. */
