@@ -7,12 +7,18 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "vitest";
 import { holdfast } from "../../../test/cli/fake-world.ts";
+import { KEY } from "../../../test/session/people.ts";
+import { COMMANDS } from "../../cli/commands.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { startStudio } from "../../studio/studio-server.ts";
+import { scriptedModel } from "../../testing/models/scripted-model.ts";
+import { Agent } from "../../wiring/agent.ts";
 import { AgentSession } from "../../wiring/agent-session.ts";
+import { PersonalData } from "../../wiring/personal-data.ts";
 import { UserStore } from "../../wiring/user-store.ts";
 import { openCheckpointer, openSaver } from "../open.ts";
 import { openStore } from "../open-store.ts";
@@ -93,6 +99,29 @@ const WAYS: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
     await using session = new AgentSession({ sessionId: "s", backend: `sqlite:${path}` });
     await session.checkpoint("done");
   },
+  "a session that is restored": async (path) => {
+    const backend = `sqlite:${path}`;
+    await using session = await AgentSession.restore("s", { backend });
+    await session.checkpoint("done");
+  },
+  "an agent of a URL": async (path) => {
+    await using agent = new Agent({ model: scriptedModel(["hello"]), checkpointer: `sqlite:${path}` });
+    await agent.run("hello", { threadId: "of an agent" });
+    await agent.recover();
+  },
+  "the records of erasures": async (path) => {
+    const ledger = `sqlite:${path}`;
+    await using checkpointer = await openCheckpointer(ledger);
+    const data = new PersonalData({ checkpointers: [checkpointer], ledger, key: KEY });
+    await data.eraseUser("ann");
+    await data.close();
+  },
+  "another thread of the process": async (path) => {
+    const data = { path, module: new URL("./index.ts", import.meta.url).href };
+    const worker = new Worker(WORKER, { eval: true, workerData: data });
+    expect(await once(worker, "message")).toEqual([["t"]]);
+    await worker.terminate();
+  },
   "the tables": async (path) => {
     const tables = await openTables(`sqlite:${path}`, "read");
     await tables.versions();
@@ -121,24 +150,80 @@ const WAYS: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   },
 };
 
-/** Lines of the command `holdfast`, after the store's URL. */
+/** What a worker does: it closes one connection, and is ended with another one open. */
+const WORKER = `
+  const { workerData, parentPort } = require("node:worker_threads");
+  import("tsx/esm/api").then(async ({ register }) => {
+    register();
+    const { sqliteCheckpointer } = await import(workerData.module);
+    const [kept, closed] = [1, 2].map(() => sqliteCheckpointer({ path: workerData.path }));
+    await closed.load("t");
+    await closed.close();
+    parentPort.postMessage(await kept.listThreads());
+    setInterval(() => undefined, 1000);
+  });
+`;
+
+/** What each command is called with behind the store's URL, so that it opens the store and does what it is for. */
 const LINES: Readonly<Record<string, readonly string[]>> = {
   threads: [],
   show: ["t"],
   history: ["t"],
+  diff: ["t", "@0", "@0"],
   search: ["hello"],
+  tail: ["t"],
   stats: [],
-  inbox: [],
-  verify: [],
-  doctor: ["--quick"],
   capabilities: [],
-  migrate: ["--dry-run"],
-  export: [],
+  inbox: [],
+  answer: ["t", "call/1", "1"],
+  send: ["t", "and more"],
+  cancel: ["t"],
+  settle: ["t", "call", "done", "--by=ann"],
+  fork: ["t", "forked"],
+  delete: ["t", "--yes"],
+  vacuum: ["--keep-last=1", "--yes"],
   "lease show": ["t"],
+  "lease break": ["t", "--yes"],
+  copy: ["{folder}/copied.db"],
+  export: [],
+  import: ["-"],
   "store namespaces": [],
+  "store items": [],
+  "store get": ["n", "k"],
+  "store search": ["/", "hello"],
   memories: [],
   inventory: ["ann"],
+  "export-user": ["ann"],
+  erase: ["ann", "--ledger=sqlite:{folder}/ledger.db", "--key=env:ERASURE_KEY", "--yes"],
+  "hold place": ["--subject=ann", "--reason=a case", "--by=counsel"],
+  "hold list": [],
+  "hold lift": ["none", "--reason=closed", "--by=counsel", "--yes"],
+  retention: ["--rules={folder}/rules.json", "--ledger=sqlite:{folder}/ledger.db", "--key=env:ERASURE_KEY", "--yes"],
+  verify: [],
+  repair: ["t"],
+  doctor: ["--quick"],
+  migrate: [],
+  serve: ["--port=0"],
 };
+
+/** Runs a command until it ended, or has said where it serves. */
+async function called(command: string, path: string): Promise<number> {
+  const folder = dirname(path);
+  await writeFile(join(folder, "rules.json"), '[{"category":"process","keepLast":1}]');
+  const url = `sqlite:${path}`;
+  const words = (LINES[command] ?? []).map((word) => word.replace("{folder}", folder));
+  const more = command === "copy" ? [`sqlite:${words[0]}`] : words;
+  const ending = new AbortController();
+  const isServing = command === "serve" || command === "studio";
+  const { code, stderr } = await holdfast([...command.split(" "), url, ...more], {
+    signal: ending.signal,
+    ...(command === "import" && { typed: (await holdfast(["export", url])).stdout }),
+    env: { ERASURE_KEY: KEY },
+    ...(isServing && { onOutput: () => ending.abort() }),
+  });
+  expect(stderr, "of how it is called").not.toMatch(/Usage|unknown option/);
+  return code;
+}
 
 describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the locks of another connection", () => {
   test.each(Object.keys(WAYS))("%s", async (way) => {
@@ -150,6 +235,11 @@ describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the
     await assertLocked(path);
   });
 
+  test("each command that opens a store is called here", () => {
+    const opening = COMMANDS.filter(({ store }) => store !== "none").map(({ name }) => name);
+    expect([...Object.keys(LINES), "studio"].sort()).toEqual(opening.sort());
+  });
+
   test.each(Object.keys(LINES))("holdfast %s", async (command) => {
     const path = await freshPath();
     await using keeper = sqliteCheckpointer({ path });
@@ -157,8 +247,8 @@ describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the
     await using store = sqliteStore({ path });
     await store.put(["n"], "k", { v: 1 });
     await assertLocked(path);
-    const outcome = await holdfast([...command.split(" "), `sqlite:${path}`, ...(LINES[command] ?? [])]);
-    expect(outcome).toMatchObject({ code: 0 });
+    // Not 2: that is a command that was called wrongly and has opened nothing; not 9: nor has one that cannot open it.
+    expect([0, 1, 3, 4, 5, 7]).toContain(await called(command, path));
     await assertLocked(path);
   });
 
@@ -187,20 +277,32 @@ describe.skipIf(!existsSync("/proc/locks"))("no way to open a database drops the
   });
 });
 
-/** Says each save as soon as it is acknowledged, over two connections, and stays. */
+/**
+ * Two agents, a checkpointer and a store on one file. Says each turn as soon as it is acknowledged, with how many locks
+ * the process has on the file and on its shared memory.
+ */
 const TWO_AGENTS = `
+  const { readFileSync, statSync } = await import("node:fs");
   const { sqliteCheckpointer, sqliteStore } = await import("./src/backends/sqlite/index.ts");
-  const { AgentState, userMessage } = await import("./src/index.ts");
+  const { Agent } = await import("./src/index.ts");
+  const { scriptedModel } = await import("./src/testing/models/scripted-model.ts");
   const path = process.argv[1];
-  const first = sqliteCheckpointer({ path });
-  const second = sqliteCheckpointer({ path });
+  const locks = (file) => {
+    const { ino } = statSync(file);
+    const own = (line) => line.includes(" " + process.pid + " ") && line.includes(":" + ino + " ");
+    return new Set(readFileSync("/proc/locks", "utf8").split("\\n").filter(own).map((line) => line.replace(/^\\d+: /, ""))).size;
+  };
+  const model = () => scriptedModel(["one", "two", "three"]);
+  const first = new Agent({ model: model(), checkpointer: "sqlite:" + path });
+  const second = new Agent({ model: model(), checkpointer: "sqlite:" + path });
+  const looking = sqliteCheckpointer({ path });
   const store = sqliteStore({ path });
   for (let turn = 0; turn < 3; turn++) {
-    const [one, other] = turn % 2 === 0 ? [first, second] : [second, first];
-    await one.save(AgentState.create().withMessage(userMessage("turn " + turn)), "t" + turn);
+    const agent = turn % 2 === 0 ? first : second;
+    await agent.run("turn " + turn, { threadId: "t" + turn });
     await store.put(["turns"], "t" + turn, { turn });
-    await other.load("t" + turn);
-    console.log("t" + turn);
+    await looking.load("t" + turn);
+    console.log(JSON.stringify([locks(path), locks(path + "-shm")]));
   }
   console.log("all");
   setInterval(() => undefined, 1000);
@@ -227,6 +329,8 @@ describe.skipIf(!hasPython)("beside another SQLite that looks on", () => {
       for await (const line of createInterface({ input: agents.stdout })) {
         if (line === "all") break;
         seen.push(await look());
+        if (existsSync("/proc/locks"))
+          expect(JSON.parse(line), "locks on the file and its shared memory").toEqual([1, 1]);
         expect(existsSync(`${path}-wal`), "the write-ahead log of a database that is open").toBe(true);
       }
       expect(Number(seen.at(-1))).toBe(3);
