@@ -112,9 +112,9 @@ export class AgentThread<Output = unknown, Runtime = unknown> {
   }
 
   /**
-   * Sends something to this thread, from any process and whoever runs it: words for the turn that is under way or for the
-   * next one, answers, the outcome of a call, or that the turn is to end. Once it returned it is durable. If no process
-   * runs the thread, it waits for the next run, or for `recover`.
+   * Sends a signal to this thread, from any process, whichever one runs it: words for the turn in flight or for the
+   * next one, answers, the outcome of a call, or a request to end the turn. Once it returned, the signal is durable. If
+   * no process runs the thread, it waits for the next run, or for `recover`.
    */
   async send(signal: Signal, options: SendOptions = {}): Promise<Sent> {
     const checkpointer = await this.#checkpointer();

@@ -21,7 +21,9 @@ export function assertRunOptions(options: RunOptions): void {
   }
 }
 
-/** A lost parameter of a request must not become a conversation that nobody keeps. */
+/**
+ * A lost parameter of a request must not become a conversation that is saved nowhere.
+ */
 export function assertThreadNamed(options: RunOptions): void {
   if (!("threadId" in options) || options.threadId !== undefined) return;
   throw new TypeError(

@@ -21,7 +21,7 @@ export interface MemoryPort {
 
 export interface MemoryContext {
   readonly state: AgentState;
-  /** Who the run is about: what is remembered belongs to them. Where no one is named, it belongs to the thread. */
+  /** Who the run is about: what is remembered belongs to them, or to the thread if no person is named. */
   readonly subject: Subjects | undefined;
   readonly threadId: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -79,7 +79,7 @@ export interface ObservedCall {
 
 /** What a run sees of a session: working state for its tools, and a way to report that the task is done. */
 export interface SessionPort {
-  /** Whose session it is: a run of it that names no one else is about this person. */
+  /** Whose session it is: a run that names no other person is about this one. */
   readonly subject?: string | undefined;
   getWorking<Value = unknown>(key: string, otherwise?: Value): Value | undefined;
   setWorking(key: string, value: unknown): void;

@@ -65,7 +65,8 @@ export class Run<Output = unknown, Tools extends NamedTool = NamedTool>
 
   /** The events in the AI SDK's UI message protocol. The run goes on when the reader stops. */
   toUIMessageStream(options: UIStreamOptions = {}): ReadableStream<UIMessageChunk> {
-    // A failure is told on the page; it must not count as unhandled before anyone reads.
+    // The page reports a failure; until it reads the result, the rejection must not
+    // count as unhandled.
     this.#result.catch(() => undefined);
     return streamOf(this.#uiChunks(options));
   }

@@ -11,7 +11,7 @@ export interface OptionSpec {
   readonly short?: string;
   readonly choices?: readonly string[];
   readonly repeatable?: true;
-  /** It names stores, whose passwords nobody may see. */
+  /** It names stores, whose URLs may hold passwords that must not be printed. */
   readonly isStore?: true;
   readonly help: string;
 }

@@ -2,8 +2,8 @@ import type { CommandCall } from "./command.ts";
 import { NotConfirmed } from "./exit-codes.ts";
 
 /**
- * Goes on only when a person typed `expected`, or when `--yes` was given. Where
- * nobody can be asked, nothing waits: it ends and says which option answers.
+ * Continues only when a person typed `expected`, or when `--yes` was given. Without a
+ * terminal it does not wait: it ends and names the option that answers.
  */
 export async function confirm(call: CommandCall, question: string, expected: string): Promise<void> {
   const { options, world, note } = call;
@@ -12,7 +12,7 @@ export async function confirm(call: CommandCall, question: string, expected: str
   const isCi = env["CI"] !== undefined && env["CI"] !== "";
   if (!stdin.isTerminal || !stderr.isTerminal || isCi) {
     throw new NotConfirmed(
-      "this needs a confirmation and there is nobody to ask: add --yes, or look first with --dry-run",
+      "this needs a confirmation, and there is no terminal to ask on: add --yes, or look first with --dry-run",
     );
   }
   await note(question);

@@ -247,7 +247,7 @@ test("a storage that cannot be reached ends the copy, which is no trouble of one
     const down: Layer = (log) =>
       altered(log, {
         tail: async () => {
-          throw new StateError("UNAVAILABLE", "nobody answers");
+          throw new StateError("UNAVAILABLE", "no answer");
         },
       });
     standBetween(from, to, down);

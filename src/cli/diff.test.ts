@@ -50,5 +50,5 @@ test("a graph's thread is not compared with an agent's, and what is not there is
   expect((await diff("graph", "trip-1")).code).toBe(2);
   expect((await diff("trip-1", "graph")).code).toBe(2);
   expect((await diff("graph", "g1", "g9")).stderr).toContain('thread "graph" has no checkpoint "g9"');
-  expect((await diff("nobody", "g1", "g2")).stderr).toContain('there is no thread "nobody"');
+  expect((await diff("absent", "g1", "g2")).stderr).toContain('there is no thread "absent"');
 });

@@ -53,7 +53,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
       override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
         if (++appends !== 20) return super.append(threadId, request);
         ending.abort(new Ended(by));
-        // Arrives after the command knows of its end.
+        // Arrives after the command has been told to end.
         await new Promise((resolve) => setImmediate(resolve));
         return super.append(threadId, request);
       }

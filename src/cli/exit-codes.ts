@@ -27,7 +27,7 @@ export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   2: "wrong usage (`INVALID_ARGUMENT`)",
   3: "done in part; what is missing is on stderr and in the summary",
   4: "not there (`NOT_FOUND`)",
-  5: "somebody else was faster, or holds a lease (`CONFLICT`, `INTERRUPTED`)",
+  5: "another writer was faster, or holds a lease (`CONFLICT`, `INTERRUPTED`)",
   6: "stored bytes are damaged (`CORRUPT`)",
   7: "not allowed (`PERMISSION_DENIED`, `HELD`)",
   8: "no answer; repeat the same command (`UNAVAILABLE`, `TIMEOUT`, `RATE_LIMITED`)",
@@ -70,7 +70,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A person said no, or nobody is there to be asked. */
+/** A person said no, or there is no terminal to ask on. */
 export class NotConfirmed extends Error {}
 
 export function exitCodeOf(error: unknown): ExitCode {

@@ -46,9 +46,9 @@ test.each(["export", "verify", "copy"])(
   "%s of a thread that is not there says so; of a pattern, that there were 0",
   async (command) => {
     const into = command === "copy" ? [`sqlite:${join(store.directory, "copy.db")}`] : [];
-    const named = await holdfast([command, store.url, ...into, "nobody"]);
-    expect([named.code, named.stderr]).toEqual([4, expect.stringContaining('there is no thread "nobody"')]);
-    expect((await holdfast([command, store.url, ...into, "nobody*"])).code).toBe(0);
+    const named = await holdfast([command, store.url, ...into, "absent"]);
+    expect([named.code, named.stderr]).toEqual([4, expect.stringContaining('there is no thread "absent"')]);
+    expect((await holdfast([command, store.url, ...into, "absent*"])).code).toBe(0);
   },
 );
 

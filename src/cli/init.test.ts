@@ -67,5 +67,5 @@ test("a store and a model that are named stand in the program with their package
   expect(program).toContain('const model = "openai:gpt-5";');
   expect(Object.keys(manifest.dependencies)).toEqual(["holdfast", "@ai-sdk/openai", "pg"]);
   expect((await holdfast(["init", join(folder, "c"), "--keep-in", "redis://:s3cret@h:1"])).code).toBe(2);
-  expect((await holdfast(["init", join(folder, "c"), "--model", "nobody:x"])).code).toBe(2);
+  expect((await holdfast(["init", join(folder, "c"), "--model", "unknown:x"])).code).toBe(2);
 });

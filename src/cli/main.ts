@@ -15,7 +15,7 @@ const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 function outputTo(stream: NodeJS.WriteStream): Output {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     ending.abort(new Ended("closed pipe"));
-    // Whoever read this has seen enough.
+    // The reader of the pipe has seen enough.
     if (error.code === "EPIPE") return;
     process.exitCode = NO_ROOM.has(error.code ?? "") ? EXIT.full : EXIT.other;
     if (stream === process.stderr) return;
@@ -52,7 +52,8 @@ for (const by of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-// Node says on stderr that its SQLite is new; that is no news to whoever runs a command.
+// Node warns on stderr that its SQLite module is new, which does not help a user of this
+// command.
 process.removeAllListeners("warning");
 process.on("warning", ({ name, message }) => {
   if (name !== "ExperimentalWarning") process.stderr.write(`holdfast: ${message}\n`);

@@ -33,7 +33,7 @@ export class Walk<Item> {
     } while (isAll && this.cursor !== undefined);
   }
 
-  /** Nothing is cut off in silence, and no damaged thread is passed over. */
+  /** Nothing is cut off silently, and no damaged thread is passed over. */
   async report(): Promise<void> {
     const { note, printer } = this.#call;
     for (const warning of this.warnings) await note(warningText(warning));

@@ -44,7 +44,7 @@ test("inventory and export-user find a person in threads and items, and change n
   expect(JSON.parse(exported.stdout.split("\n")[0] ?? "").schema).toBe("holdfast.export/1");
   expect(exported.stdout).toContain(canary(0));
   expect(exported.stdout).not.toContain(canary(1));
-  expect((await holdfast(["inventory", store.url, "nobody", "--exit-code"])).code).toBe(1);
+  expect((await holdfast(["inventory", store.url, "absent", "--exit-code"])).code).toBe(1);
   expect(await hashedFiles(store.directory)).toEqual(before);
 });
 

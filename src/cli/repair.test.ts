@@ -147,7 +147,7 @@ test("a thread of which nothing loads is not forked, and a whole one needs no re
   expect(JSON.parse((await repair()).stdout)).toMatchObject({ newestIntact: null, lost: ids.slice(1) });
   expect((await repair(["--to", "saved"])).code).toBe(6);
   expect(await threadsIn(log)).toEqual(["t"]);
-  expect((await holdfast(["repair", "sqlite:a.db", "nobody"])).code).toBe(4);
+  expect((await holdfast(["repair", "sqlite:a.db", "absent"])).code).toBe(4);
 });
 
 test("a call that was open where the damage begins is not run again in the thread that is made", async () => {

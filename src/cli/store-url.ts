@@ -12,7 +12,7 @@ export function storeUrlOf(named: string, env: Readonly<Record<string, string | 
   return url;
 }
 
-/** What a URL holds that nobody may see, as it is written and as it is meant. */
+/** The secrets in a URL, as they are written and as they are decoded. */
 export function secretsIn(url: string): readonly string[] {
   const [, authority = ""] = /^[^:/?#]*:\/\/([^/?#]*)@/.exec(url) ?? [];
   const password = authority.slice(authority.indexOf(":") + 1);

@@ -21,7 +21,7 @@ export interface World {
   readonly stderr: Output;
   readonly stdin: Input;
   readonly now: () => number;
-  /** Aborts when the command is to end: on SIGINT and SIGTERM, and when nobody reads its output any more. */
+  /** Aborts when the command is to end: on SIGINT and SIGTERM, and when its output pipe is closed. */
   readonly signal: AbortSignal;
 }
 

@@ -9,7 +9,7 @@ const WEIGHT = 0.4;
 /**
  * How many tokens a model counts for one that was estimated, learnt from what it
  * reports: it covers the tokenizer, the tools' schemas and the provider's own
- * additions. `undefined` where what is known stands.
+ * additions. `undefined` if the current ratio stands.
  */
 export function calibrate(known: number | null, estimated: number, reported: number): number | undefined {
   if (!(reported > 0) || !(estimated > 0)) return undefined;

@@ -15,7 +15,9 @@ export interface CompactingOptions {
   readonly compactAt?: number;
   /** … down to this part. In between nothing moves, so that provider caches fit. @default 0.4 */
   readonly compactTo?: number;
-  /** Who writes the summary: the agent's own model, a function of yours, or nobody (`false`). @default "model" */
+  /**
+   * What writes the summary: the agent's own model, a function of yours, or nothing (`false`). @default "model"
+   */
   readonly summarize?: "model" | Summarizer | false;
   /** The longest summary. @default a tenth of `maxTokens` */
   readonly maxSummaryTokens?: number;

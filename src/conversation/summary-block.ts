@@ -2,7 +2,7 @@ import { type Message, type UserMessage, userMessage } from "../state/message.ts
 import type { Overlay } from "./overlay.ts";
 import { shownMessages } from "./plan-compaction.ts";
 
-/** Marks what stands for messages that are not shown, so that nobody takes it for the user's words. */
+/** Marks what stands for messages that are not shown, so that it is not taken for the user's words. */
 export const SUMMARY_MARK = "holdfast.summary";
 
 /** Between two compactions it is the same object: nothing behind it is prepared again. */

@@ -50,7 +50,7 @@ export function awsDurability({ client, endpoint, serverDurability }: AwsOptions
 /** What a client of the SDK is made with. */
 export const awsClientOptions = ({ region, endpoint, credentials }: AwsConnection): object => ({
   ...(region !== undefined && { region }),
-  // A service of one's own has no regions, but requests must be signed for one.
+  // An S3-compatible service has no regions, but requests must be signed for one.
   ...(endpoint !== undefined && { endpoint, region: region ?? "us-east-1" }),
   ...(credentials !== undefined && { credentials }),
   // Retries are made by our own code, which knows whether they are safe.

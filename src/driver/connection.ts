@@ -52,9 +52,9 @@ export class SharedConnection<Opened> {
   }
 
   /**
-   * When nobody else uses the connection, a failed preparation closes it, so that
-   * the next attempt opens a new one. The cause may lie in the opening itself,
-   * for example a file that could only be opened for reading.
+   * When no other holder uses the connection, a failed preparation closes it, so that
+   * the next attempt opens a new one. The cause may lie in the opening itself, for
+   * example a file that could only be opened for reading.
    */
   async #open<Prepared>(holder: symbol, prepare: (opened: Opened) => Promise<Prepared>): Promise<Prepared> {
     const use = this.#use;
@@ -115,8 +115,8 @@ export class Lease<Prepared> {
   }
 
   /**
-   * The prepared connection, or the promise of it; `undefined` if nobody asked yet
-   * or the preparation failed. Opens nothing.
+   * The prepared connection, or the promise of it; `undefined` before the first use and
+   * after a failed preparation. Opens nothing.
    */
   opened(): Promise<Prepared | undefined> {
     return this.#preparing.opened();

@@ -57,7 +57,7 @@ export const NOT_SCRUBBED: ScrubReport = {
   ],
 };
 
-/** What was done about the remains of deleted data, in sentences for whoever operates the storage. */
+/** What was done about the remains of deleted data, in sentences for the operator of the storage. */
 export interface ScrubReport {
   readonly done: readonly string[];
   readonly remains: readonly string[];

@@ -147,7 +147,7 @@ test("calls made after one answer go together, many in two halves, and a single 
 });
 
 test("halves that became uneven are made even again", async () => {
-  // On a machine that is held up, those who wait would be sent because of the time.
+  // On a busy machine, waiting calls would be sent because of the time limit.
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => {
     vi.useRealTimers();

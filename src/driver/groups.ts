@@ -10,7 +10,10 @@ export interface Ways<Call, Answer> {
   readonly bytesOf: (call: Call) => number;
   /** How many go together at most. @default 128 */
   readonly most?: number;
-  /** While so many are under way, others wait for one of them to return and then go together. @default 2 */
+  /**
+   * While this many groups are in flight, further calls wait for one of them to return and then go
+   * together. @default 2
+   */
   readonly mostUnderWay?: number;
   /**
    * Whether the first ones, too, wait for others: for those that go on after the
@@ -28,7 +31,10 @@ interface Waiting<Call, Answer> {
 }
 
 const MOST_UNDER_WAY = 2;
-/** Nobody waits longer than this for those before it: one of them may be held up by a lock. */
+/**
+ * No call waits longer than this for the groups before it: one of them may be held up by a
+ * lock.
+ */
 const LONGEST_WAIT_MS = 20;
 const MOST_IN_A_GROUP = 128;
 /** From so many on, they go in two halves. */
@@ -36,12 +42,12 @@ const MANY = 16;
 const MOST_BYTES_IN_A_GROUP = 1024 * 1024;
 
 /**
- * Calls for different threads that wait at the same time travel together, and so
- * share one round trip and one sync of the disk. One that has nobody before it
- * goes at once, by itself, or with `gathers` a moment later. Each is answered for
- * itself: whoever could not go with the others goes alone, and so does everybody
- * where the server refused the group. A group whose end is unknown is that for
- * each of its members, and each finds out by its own write id.
+ * Calls for different threads that wait at the same time travel together, and so share
+ * one round trip and one sync of the disk. A call with none before it goes at once, by
+ * itself, or with `gathers` a moment later. Each call gets its own answer: one that
+ * could not go with the others is sent alone, and so is every call of a group that the
+ * server refused. If a group's outcome is unknown, it is unknown for every call in it,
+ * and each finds out by its own write id.
  */
 export class Groups<Call, Answer> {
   readonly #ways: Ways<Call, Answer>;
@@ -146,7 +152,7 @@ export class Groups<Call, Answer> {
     return Math.min(most, Math.ceil(calls / 2));
   }
 
-  /** Rejects nothing itself: everything goes to those who wait. */
+  /** Never rejects: results and errors go to the waiting calls. */
   async #send(group: readonly Waiting<Call, Answer>[]): Promise<void> {
     const { one, many, isRefusal } = this.#ways;
     const [first] = group;

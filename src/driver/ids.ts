@@ -77,12 +77,11 @@ export function newId(): string {
 }
 
 /**
- * An id that is made here for a checkpoint ends with the position it was made
- * for, such as `4f0c…a1-2s`. A driver looks there first, and so needs no index of
- * such ids. It is a hint and proves nothing: a caller's own id may end the same
- * way, and a record may lie elsewhere. Whoever uses it compares the whole id with
- * the one that is found there, and keeps every id that does not lead to its own
- * record in an index.
+ * An id that is made here for a checkpoint ends with the position it was made for, such
+ * as `4f0c…a1-2s`. A driver looks there first, and so needs no index of such ids. It is
+ * a hint and proves nothing: a caller's own id may end the same way, and a record may
+ * lie elsewhere. A driver that uses the hint compares the whole id with the one that it
+ * finds there, and keeps every id that does not lead to its own record in an index.
  */
 export const withHint = (id: string, seq: number): string => `${id}-${seq.toString(36)}`;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OpenOnce } from "./open-once.ts";
 
-test("everybody who asks gets the same, opened once", async () => {
+test("every caller gets the same object, opened once", async () => {
   let times = 0;
   const once = new OpenOnce(async () => ++times);
   expect(await once.opened()).toBeUndefined();

@@ -18,7 +18,10 @@ export class OpenOnce<Opened> {
     return this.#opening;
   }
 
-  /** What is open, or the promise of it; `undefined` if nobody asked yet or the opening failed. Opens nothing. */
+  /**
+   * What is open, or the promise of it; `undefined` before the first call and after a failed opening. Opens
+   * nothing.
+   */
   async opened(): Promise<Opened | undefined> {
     return this.#opening?.catch(() => undefined);
   }

@@ -1,7 +1,7 @@
 import type { Lease } from "./connection.ts";
 import { type MigratedStore, migrate, type Part, type Versions, type VersionTable } from "./migrations.ts";
 
-/** The tables of a storage that has a schema, for whoever wants to see or change them by themselves. */
+/** The tables of a storage that has a schema, for callers that inspect or change them on their own. */
 export interface OpenTables {
   /** All that this build knows there. */
   readonly parts: readonly Part[];

@@ -37,8 +37,8 @@ export type Names<Options> = Readonly<Record<keyof Options & string, true>>;
 
 /**
  * Checks a method's options argument. Anything but an object with known names is
- * refused: an option that is ignored silently returns a checkpoint that nobody
- * asked for.
+ * refused: a silently ignored option would return a checkpoint that the caller did not
+ * ask for.
  */
 export function optionsOf<Options extends object>(
   method: string,

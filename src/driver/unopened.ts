@@ -1,12 +1,12 @@
 import { StateError } from "../errors.ts";
 
 /**
- * What a layer that seals hands up in the place of a text that does not open, in an
- * answer about many: no reader takes it for a valid one, and whoever reads it can
- * say why. It travels as text, over HTTP as well.
+ * In an answer about many records, a sealing layer puts this in place of a text that
+ * does not open: no reader takes it for a valid one, and the reader can say why. It
+ * travels as text, over HTTP as well.
  */
 
-/** How a sealed header begins: whoever reads it without `sealing` must not take it for a damaged one. */
+/** How a sealed header begins: a reader without `sealing` must not take it for a damaged one. */
 export const SEALED_HEADER = "hs1.";
 
 /** How the text of a sealed item begins. It is the codec's form of a sealed value, which no program can put as a whole item. */

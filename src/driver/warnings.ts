@@ -36,7 +36,7 @@ export class Warnings {
     this.add({ threadId: threadId ?? context.threadId, code, message: error.message.slice(0, LONGEST_MESSAGE) });
   }
 
-  /** What somebody else recorded. */
+  /** Takes over a warning that was recorded elsewhere. */
   add(warning: ThreadWarning): void {
     if (this.#list.some((each) => each.threadId === warning.threadId && each.message === warning.message)) return;
     this.#count++;

@@ -1,7 +1,7 @@
 /**
- * `holdfast/driver`: for those who write a driver. The contract with its types,
- * and what the drivers in this package are made of. Whoever only uses a backend
- * needs none of it.
+ * `holdfast/driver`: for authors of drivers. The contract with its types, and what the
+ * drivers in this package are made of. An application that only uses a backend needs
+ * none of it.
  */
 
 export { BucketLog } from "../checkpoint/bucket-log/log.ts";

@@ -96,7 +96,7 @@ test("what cannot be found fails it, and nothing of that wave begins", async () 
   expect(begun).toEqual([1, 2, 3, 4]);
 });
 
-test("those who ask at the same time share one reading, and it began after each of them asked", async () => {
+test("concurrent callers share one reading, which began after each of them asked", async () => {
   const begun: ((value: number) => void)[] = [];
   const read = sharedReading(() => new Promise<number>((resolve) => begun.push(resolve)));
   const first = [read(), read()];
@@ -112,7 +112,7 @@ test("those who ask at the same time share one reading, and it began after each 
   expect(await Promise.all(late)).toEqual([2, 2]);
 });
 
-test("a reading that fails fails for those who shared it, and the next one is made all the same", async () => {
+test("a failed reading fails for every caller that shared it, and the next one is made all the same", async () => {
   let readings = 0;
   const read = sharedReading(async () => {
     readings++;

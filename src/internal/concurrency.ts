@@ -90,8 +90,8 @@ export async function inWaves<Item>(
 const LONGEST_REST_MS = 100;
 
 /**
- * A reading that callers share who ask at the same time. It begins after each of
- * them asked, so nobody gets an answer that is older than the question.
+ * A reading that concurrent callers share. It begins after each of them asked, so no
+ * caller gets an answer that is older than the question.
  */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let next: Promise<T> | undefined;

@@ -146,7 +146,7 @@ test.each(["1985", "3 March 2027", "2027-03-01", "42", "20000 francs", "10:30", 
   },
 );
 
-test("of a fact, only what is known is kept: an extractor cannot bring fields along", () => {
+test("only a fact's known fields are kept: an extractor cannot add others", () => {
   const found = { ...fact, pinned: true, status: "active", text: " The user\nlives  in Bern. " };
   const verdict = admit(found, messages, false);
   expect(verdict).toMatchObject({ fact: { text: "The user lives in Bern." } });

@@ -79,7 +79,7 @@ function doubtOfExtractor(type: MemoryType, review: boolean | undefined): string
   return isUnsaid ? "it tells the assistant what to do, and its extractor does not say that it is harmless" : undefined;
 }
 
-/** Only what is known, on one line each. */
+/** Only the known fields, on one line each. */
 function cleaned({ type, subject, attribute, value, text, quote, message, many, ended }: Fact): Fact {
   const line = withSingleSpaces;
   return {

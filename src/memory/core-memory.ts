@@ -46,7 +46,10 @@ export interface CoreMemoryOptions {
   readonly halfLives: HalfLives;
   readonly now: () => number;
   readonly onDecision: (decision: MemoryDecision) => void;
-  /** Where remembering goes on when nobody waits for it; absent where the run does. */
+  /**
+   * Where remembering continues after the run has returned; absent where the run waits
+   * for it.
+   */
   readonly background: InBackground | undefined;
 }
 
@@ -62,7 +65,7 @@ const LONGEST_QUERY = 2_000;
 /** As many of the known facts are shown to an extractor: those that were touched last. */
 const MOST_KNOWN = 60;
 
-/** An agent calls these; whoever calls them by hand gives what an agent does. */
+/** An agent calls these; a caller by hand passes what an agent does. */
 function assertContext(method: string, context: MemoryContext): void {
   if (Array.isArray(context?.state?.messages)) return;
   throw new TypeError(
@@ -180,7 +183,7 @@ export class CoreMemory implements MemoryPort {
   ): Promise<readonly unknown[]> {
     const refusals: unknown[] = [];
     for (const fact of found) {
-      // What was said before somebody had everything forgotten.
+      // Said before the user had everything forgotten.
       if (await position.isForgotten()) break;
       try {
         await this.#decide(fact, batch, shelf, place);

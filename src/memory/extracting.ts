@@ -2,7 +2,10 @@ import { StateError } from "../errors.ts";
 import { untilAborted, withDeadline } from "../internal/time.ts";
 import type { Extractor, ExtractRequest } from "./extractor.ts";
 
-/** What an extractor found, within its time. It may be anybody's function: one that never answers, or gives no list, has failed. */
+/**
+ * What an extractor found, within its time. It may be any function: one that never answers, or gives no list, has
+ * failed.
+ */
 export async function extracted(
   extractor: Extractor,
   request: ExtractRequest,

@@ -14,7 +14,9 @@ export interface Extractor {
 export interface ExtractRequest {
   /** What was said since the last time. Tool output, summaries and recalled notes are never among it. */
   readonly messages: readonly ExtractableMessage[];
-  /** What is known already, so that a correction is found to be one. */
+  /**
+   * The facts that are already remembered, so that a correction is recognised as one.
+   */
   readonly known: readonly KnownFact[];
   readonly signal: AbortSignal;
 }

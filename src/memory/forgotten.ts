@@ -1,9 +1,9 @@
 import type { ItemId, Namespace } from "../store/store-driver.ts";
 
 /**
- * The mark that everything about somebody was forgotten, and nothing but that. How
- * far their threads were read goes with the memories; without the mark, the next turn
- * of each thread would be read from its beginning and bring everything back.
+ * Records only that everything about a person was forgotten. How far their threads were
+ * read goes with the memories; without the mark, the next turn of each thread would be
+ * read from its beginning and bring everything back.
  */
 export const forgottenMark = (namespace: Namespace): ItemId => ({
   namespace: [...namespace, "forgotten"],

@@ -1,7 +1,6 @@
 /**
- * Work that nobody waits for: in turn for each name, all of them side by side.
- * Nothing is lost without a word: whoever ends the process waits for `settled`,
- * and failures are heard.
+ * Work that no run waits for: in turn for each name, all of them side by side. Nothing
+ * is lost silently: a process that ends waits for `settled`, and failures are reported.
  */
 export class InBackground {
   readonly #running = new Map<string, Promise<void>>();

@@ -11,7 +11,7 @@ import { LLMMemoryManager, type LLMMemoryManagerOptions } from "../wiring/llm-me
 import type { ExtractRequest } from "./extractor.ts";
 
 describe("by a model", () => {
-  test("facts are asked for once a turn, with what is known and the messages since the last time", async () => {
+  test("facts are extracted once a turn, from the known facts and the messages since the last time", async () => {
     const model = scriptedModel([
       JSON.stringify({ memories: [home("Bern")] }),
       `\`\`\`json\n${JSON.stringify([home("Basel", 2)])}\n\`\`\``,
@@ -172,7 +172,7 @@ test("a correction wins also where its words are known under another name", asyn
   expect(await memory.retrieve("Where does the user live?", whose)).toHaveLength(1);
 });
 
-test("where a later message has told something else, reading an earlier one again changes nothing", async () => {
+test("reading an earlier message again changes nothing that a later one corrected", async () => {
   const { hear, shelf, store } = memoryOf();
   const messages = [userMessage("I live in Bern."), userMessage("I live in Basel.")];
   await hear(messages);

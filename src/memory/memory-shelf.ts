@@ -85,7 +85,7 @@ export class MemoryShelf {
 
   /**
    * Removes everything that is kept for this user. What was said before is not
-   * remembered again, also not by whoever is reading it just now. Only that it
+   * remembered again, not even by an extraction that is in flight. Only that it
    * happened, and when, is kept.
    */
   async forgetEverything(): Promise<number> {
@@ -138,7 +138,7 @@ export class MemoryShelf {
     return outcome === "added" && !(await this.#makeRoomFor(id, memories)) ? "full" : outcome;
   }
 
-  /** Puts a fact before somebody who decides. Twice the same is one. */
+  /** Puts a fact before a person who decides. A repeated fact is put only once. */
   async suggest(fact: Fact, provenance: Provenance, reason: string): Promise<void> {
     const { store, maxMemories, metadata } = this.#options;
     const target = memoryId(fact);

@@ -65,7 +65,7 @@ export interface Memory {
   readonly lastUsedAt: number;
 }
 
-/** Waits for somebody's decision. It is not recalled, and takes no memory's place before. */
+/** Waits for a person's decision. Until then it is not recalled, and replaces no memory. */
 export interface PendingMemory {
   readonly id: string;
   /** The memory it would become, or correct. */
@@ -75,7 +75,7 @@ export interface PendingMemory {
   readonly provenance: Provenance;
 }
 
-/** What an extractor found, before anybody has checked it. */
+/** What an extractor found, unchecked. */
 export interface Fact {
   readonly type: MemoryType;
   /** Whom or what it is about: "user", "checkout-api". */

@@ -10,7 +10,7 @@ export type Outcome =
   | "superseded"
   /** Nothing holds any more. */
   | "ended"
-  /** The same message was read before, or a later one has told something else. Nothing changed. */
+  /** The same message was read before, or a later one says otherwise. Nothing changed. */
   | "known";
 
 export interface Merged {
@@ -21,7 +21,10 @@ export interface Merged {
 /** As many values of the past are kept with a memory. */
 const LONGEST_HISTORY = 20;
 
-/** What is known after a fact, pure: the write around it may be repeated. What a person decided counts whenever it was said. */
+/**
+ * The memory after a fact. Pure, because the write around it may be repeated. What a person decided counts whenever it
+ * was said.
+ */
 export function mergeFact(current: Memory | undefined, fact: Fact, provenance: Provenance, isDecided = false): Merged {
   if (current === undefined)
     return fact.ended === true ? { outcome: "known", memory: undefined } : added(fact, provenance);
@@ -74,7 +77,7 @@ export const repeated = (current: Memory, provenance: Provenance): Merged =>
     ? { outcome: "known", memory: current }
     : { outcome: "repeated", memory: seenNow(current, provenance) };
 
-/** Only what is known to hold can end, and only if it is what the user says has ended. */
+/** Only a memory that holds can end, and only if it is what the user says has ended. */
 function ended(current: Memory, fact: Fact, provenance: Provenance): Merged {
   if (current.status === "ended" || !isSameText(current.value, fact.value))
     return { outcome: "known", memory: current };

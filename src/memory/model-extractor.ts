@@ -38,7 +38,7 @@ function readFacts(text: string): readonly unknown[] {
   return list.slice(0, MOST_FACTS);
 }
 
-/** More of one batch is a dump, and not what somebody would want remembered. */
+/** More of one batch is a dump, and not what a user would want remembered. */
 const MOST_FACTS = 40;
 
 const failed = (reason: string, cause?: unknown): StateError =>

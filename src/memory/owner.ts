@@ -38,7 +38,7 @@ export function ownedPlace(prefix: Namespace, { subject, threadId }: MemoryOwner
   return { namespace: [...prefix, "threads", digest(threadId)], metadata: {} };
 }
 
-/** The same for those who must have one. */
+/** The same for callers that need one. */
 export function requiredPlace(where: string, prefix: Namespace, owner: MemoryOwner): OwnedPlace {
   const place = ownedPlace(prefix, owner);
   if (place !== undefined) return place;

@@ -48,7 +48,7 @@ export class ReadingPosition {
     this.#version = item?.version ?? null;
     if (item === undefined) return mark === undefined ? 0 : startOfLastTurn(messages);
     const { count, last, failures } = item.value;
-    // The history was edited. Read from its beginning, it would bring back what somebody had forgotten on purpose.
+    // The history was edited. Reading it from the beginning would bring back what a user had forgotten on purpose.
     if (count > messages.length || digestAt(messages, count) !== last) return startOfLastTurn(messages);
     this.#failures = failures;
     return count;

@@ -1,7 +1,7 @@
 import { type Message, type UserMessage, userMessage } from "../state/message.ts";
 import type { Memory } from "./memory.ts";
 
-/** Marks recalled notes, so that nobody takes them for the user's words and remembers them again. */
+/** Marks recalled notes, so that they are not taken for the user's words and remembered again. */
 const MARK = "holdfast.recalled";
 
 /** Notes for the model: quoted as data, one line each, so that no text of a memory can end the block or pose as anything else. */

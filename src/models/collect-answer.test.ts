@@ -73,7 +73,7 @@ test.each([
     { reasoningTokens: 0 },
   ],
   ["is less than nothing", { inputTokens: -5, outputTokens: 1 }, { outputTokens: 1 }],
-  ["has a count that nobody knows", { inputTokens: 1, other: "x" }, { inputTokens: 1 }],
+  ["has an unknown count", { inputTokens: 1, other: "x" }, { inputTokens: 1 }],
 ])("a usage that %s is made of counts: a budget of NaN would never be reached", (_how, usage, counted) => {
   const collector = new AnswerCollector();
   collector.add({ type: "finish", reason: "stop", usage } as never);

@@ -124,7 +124,10 @@ function assertPart(part: ModelPart): void {
 const faultyPart = (what: string): ModelError =>
   new ModelError(`the model yielded something else than it should: ${what}`, { retryable: false });
 
-/** A model may be anybody's, and what is no count would be a budget that is never reached and totals that stay broken. */
+/**
+ * A model may be any implementation, and a usage that is no number would make a budget that is never reached and totals
+ * that stay broken.
+ */
 function countedUsage(told: Partial<Record<keyof ModelUsage, unknown>> | undefined): ModelUsage {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = told ?? {};
   return {

@@ -33,7 +33,7 @@ export interface ModelRequest {
   readonly messages: readonly Message[];
   readonly tools: readonly ModelTool[];
   readonly toolChoice?: "auto" | "none" | "required" | { readonly name: string };
-  /** The answer should be JSON of this shape, where the provider can be told so. */
+  /** The answer should be JSON of this shape, where the provider supports that. */
   readonly responseSchema?: { readonly name: string; readonly schema: JsonSchema };
   readonly maxOutputTokens?: number;
   readonly temperature?: number;

@@ -22,7 +22,7 @@ export interface OpenedModel {
   readonly secrets: readonly string[];
 }
 
-/** What a provider's `index.ts` offers to those who only have a model string. */
+/** What a provider's `index.ts` offers to a caller that only has a model string. */
 export interface ProviderModule {
   /** `sdk` is the provider's package, loaded: the one that the provider's peers name. */
   open(sdk: unknown, modelId: string, options: ProviderOptions): Promise<OpenedModel>;

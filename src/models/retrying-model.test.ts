@@ -60,7 +60,7 @@ test("a provider that names a time is waited for, a little longer each", async (
   expect(options.waits).toEqual([7050]);
 });
 
-test("a provider that asks for more than anybody would wait is not waited for", async () => {
+test("a provider that asks for too long a wait is not waited for", async () => {
   const tomorrow = new ModelError("come back tomorrow", { retryable: true, retryAfterMs: 86_400_000 });
   const model = played([tomorrow], [end]);
   await expect(collectAnswer(retryingModel(model, recorded()).stream(request))).rejects.toBe(tomorrow);

@@ -75,6 +75,7 @@ function pauseAfter(error: unknown, attempt: number, options: ModelRetryOptions)
   if (attempt >= attempts || !StateError.is(error, "MODEL_FAILED") || !error.retryable) return undefined;
   const { retryAfterMs } = error as ModelError;
   if (retryAfterMs === undefined) return random() * Math.min(baseDelayMs * 2 ** (attempt - 1), maxDelayMs);
-  // Everybody who was refused heard the same number: spread out, or all come back in the same instant.
+  // Every refused caller was given the same delay: without a random part, all would come back in the
+  // same instant.
   return retryAfterMs > maxRetryAfterMs ? undefined : retryAfterMs + random() * baseDelayMs;
 }

@@ -9,7 +9,9 @@ interface ZodCore {
   toJSONSchema(schema: unknown, options: { readonly io: "input" }): Record<string, unknown>;
 }
 
-/** Whoever has such a schema has the package. It is loaded here, because a program without it must not need it. */
+/**
+ * A caller with such a schema has the package. It is loaded here, because a program without it must not need it.
+ */
 export function zodMiniJsonSchema(schema: unknown): JsonSchema {
   const { toJSONSchema } = createRequire(import.meta.url)("zod/v4/core") as ZodCore;
   const { $schema: _, ...rest } = toJSONSchema(schema, { io: "input" });

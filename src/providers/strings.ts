@@ -41,7 +41,10 @@ export async function modelFromString(name: string, options: ModelStringOptions 
   });
 }
 
-/** Whose model a string names; refused where it is nobody's. Loads nothing. */
+/**
+ * The provider and model that a string names. Throws for an unknown provider. Loads
+ * nothing.
+ */
 export function parseModelString(name: string): { readonly provider: ProviderEntry; readonly modelId: string } {
   const [, providerName = "", modelId = ""] = /^([^:]*):(.*)$/s.exec(name) ?? [];
   const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;

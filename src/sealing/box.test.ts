@@ -92,7 +92,7 @@ describe("boxes", () => {
 });
 
 describe("keys", () => {
-  test("a key of another length seals and opens nothing: an empty one is one that everybody has", () => {
+  test("a key of another length seals and opens nothing: an empty key would protect nothing", () => {
     for (const bytes of [0, 16, KEY_BYTES - 1, KEY_BYTES + 1]) {
       const key = Buffer.alloc(bytes);
       expect(() => sealBox(key, Buffer.from("mine"), place)).toThrow(TypeError);

@@ -107,7 +107,7 @@ const preparedKeys = new WeakMap<Uint8Array, PreparedKey>();
 function preparedKey(key: Uint8Array): PreparedKey {
   const known = preparedKeys.get(key);
   if (known !== undefined) return known;
-  // Node would take any length for an HMAC, and an empty key is one that everybody has.
+  // Node would take any length for an HMAC, and an empty key protects nothing.
   if (key.byteLength !== KEY_BYTES) throw new TypeError(`a key has ${KEY_BYTES} bytes, and this one ${key.byteLength}`);
   const { createCipheriv, createHmac } = nodeCrypto();
   const blocks = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);

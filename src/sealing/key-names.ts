@@ -20,6 +20,6 @@ export function knowsKey(item: PersonItem, id: string): boolean {
   return item.number > number || (item.number === number && (item.key === null || nameOfKey(token, item) === id));
 }
 
-/** Damage, or a master key that is not there: everybody else's key opens. */
+/** This key is damaged, or its master key is missing; every other key still opens. */
 export const isOneKeysTrouble = (error: unknown): error is StateError =>
   StateError.is(error) && (error.code === "CORRUPT" || error.context.keyId !== undefined);

@@ -109,7 +109,10 @@ export class KeyShelf {
     return this.#put(PEOPLE, token, value, expectedVersion);
   }
 
-  /** In pages. An item that cannot be read is told to `damaged`, and keeps nobody from the others. */
+  /**
+   * In pages. An item that cannot be read is reported to `damaged`, and the others are read all the
+   * same.
+   */
   async *all<Item>(
     namespace: readonly string[],
     damaged: (error: StateError) => void,

@@ -144,7 +144,7 @@ export class Keyring {
     const known = this.#tenants.get(tenant);
     if (known === undefined || this.#isFresh(known.at)) return;
     const { named } = known;
-    // An outage of the store of the keys keeps nobody from what needs no new key.
+    // An outage of the key store must not stop calls that need no new key.
     const found = await this.#shelf.tenant(tenant).then(
       (kept) => kept?.value.id,
       (error: unknown) => {
@@ -346,9 +346,12 @@ export class Keyring {
     this.#tokens = new Recent(MOST_CACHED);
   }
 
-  /** Writes the keys of a person as they are, so that whoever was about to destroy one has to ask for holds again. */
+  /**
+   * Writes the keys of a person again unchanged, so that a concurrent destruction of one has to check the holds
+   * again.
+   */
   async renewPerson(subject: string): Promise<void> {
-    // Whoever cannot tell whose a key is destroys it for nobody's sake, so that it needs no mark.
+    // Keys whose owner cannot be read are never destroyed for a person, so they need no mark.
     for await (const people of this.people(() => undefined)) {
       for (const { token } of people.filter((each) => each.subject === subject)) await this.#renew(token);
     }

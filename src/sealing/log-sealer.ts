@@ -65,7 +65,9 @@ export class LogSealer {
     );
   }
 
-  /** The short way of most saves: one record about nobody, with a key that is known. */
+  /**
+   * The short way of most saves: one record about no person, with a key in the cache.
+   */
   #sealUsual(
     threadId: string,
     generation: string,
@@ -96,7 +98,8 @@ export class LogSealer {
       naming.flatMap((content) => [...(content?.subjects ?? [])]),
     );
     const held = before === NO_PEOPLE ? NO_KEYS : yield* this.#keys(peopleIn(before));
-    // From here on nothing is waited for, and every key is in hand: what is judged is what is sealed, whoever is erased meanwhile.
+    // Synchronous from here on, with every key in hand: what is sealed is what was judged, whatever is erased
+    // meanwhile.
     let people = before === NO_PEOPLE ? before : living(before, held);
     const keys = new Map<string, NamedKey>(named.map((each) => [each.id, each]));
     for (const each of held.values()) if (each !== undefined) keys.set(each.id, each);

@@ -20,7 +20,7 @@ export class OuterKeys {
 
   /** The key wrapped, after it was unwrapped again for proof. */
   async wrap(key: Uint8Array, place: Uint8Array): Promise<WrappedKey> {
-    // Whoever is handed a key may wipe it.
+    // A copy: the provider may wipe the bytes it is given.
     const answer = await this.#asked(() => this.#provider.wrap(Uint8Array.from(key), place));
     const { by, wrapped } = (answer ?? {}) as Partial<WrappedKey>;
     if (!isText(by) || !isText(wrapped)) {

@@ -152,8 +152,8 @@ export function partsOf(
 ): { readonly body: PartedBody; readonly metadata: Parted | undefined } | undefined {
   const calls = { ...before.calls, ...callsBy(content, after.defaults, keyOf, true) };
   const knowsCall = (call: string): boolean => Object.hasOwn(calls, call);
-  const everybody = new Set([...after.defaults, ...after.named, ...keyOf.values()]);
-  const ofAll = (own: BodyContent): Iterable<string> => (mayQuoteAnybody(own, knowsCall) ? everybody : []);
+  const everyone = new Set([...after.defaults, ...after.named, ...keyOf.values()]);
+  const ofAll = (own: BodyContent): Iterable<string> => (mayQuoteAnyone(own, knowsCall) ? everyone : []);
   const keys = [
     ...new Set([...after.defaults, ...keyOf.values(), ...Object.values(calls).flat(), ...ofAll(content.body)]),
   ];
@@ -166,7 +166,7 @@ export function partsOf(
       isThreadMatched: defaults.has(key),
       calls: callsOfKey.get(key) ?? NO_CALLS,
       knowsCall,
-      concernsEverybody: () => everybody.has(key),
+      concernsEveryone: () => everyone.has(key),
     });
   const keysIn = ({ body: own, call }: Piece): readonly string[] => [
     ...new Set([
@@ -194,7 +194,7 @@ export function partsOf(
 /** Up to so many people, going over all of the body for each of them costs less than taking it into pieces. */
 const FEW = 4;
 
-/** Each piece by itself, for those who are concerned by it. `undefined` where that does not give back the same text. */
+/** Each piece by itself, for the people it concerns. `undefined` where the pieces would not give back the same text. */
 function partedInPieces(
   { bytes, body }: OpenedContent,
   keysIn: (piece: Piece) => readonly string[],
@@ -249,18 +249,21 @@ function sweptText(body: BodyContent, sweep: Sweep): string | undefined {
   return left.base === body.base && left.delta === body.delta ? undefined : encodeOwned(left, "state");
 }
 
-/** Whether something in it may quote anybody in the thread. */
-function mayQuoteAnybody(body: BodyContent, knowsCall: (call: string) => boolean): boolean {
+/** Whether something in it may quote any person in the thread. */
+function mayQuoteAnyone(body: BodyContent, knowsCall: (call: string) => boolean): boolean {
   let does = false;
-  const concernsEverybody = (): boolean => {
+  const concernsEveryone = (): boolean => {
     does = true;
     return false;
   };
-  sweepBody(body, new Sweep({ matches: () => false, knowsCall, concernsEverybody }));
+  sweepBody(body, new Sweep({ matches: () => false, knowsCall, concernsEveryone }));
   return does;
 }
 
-/** The calls that this record's messages ask for or answer, and whose they are; with `all`, also those of nobody's. */
+/**
+ * The calls that this record's messages ask for or answer, and whose they are; with `all`, also those without an
+ * owner.
+ */
 function callsBy(
   { body }: OpenedContent,
   defaults: readonly string[],

@@ -38,10 +38,10 @@ const DAY_MS = 86_400_000;
 const MOST_RACES = 20;
 
 /**
- * In steps, each of which leaves a working keyring: a new master key is written
- * beside the old ones, then each key is rewrapped in place, then the old master keys
- * are retired, and removed after their grace period. Several processes may do that
- * at once: who finds a rotation begun joins it, and only whoever rewrapped with the
+ * In steps, each of which leaves a working keyring: a new master key is written beside
+ * the old ones, then each key is rewrapped in place, then the old master keys are
+ * retired, and removed after their grace period. Several processes may do that at once:
+ * a process that finds a rotation begun joins it, and only one that rewrapped with the
  * newest master key ends it.
  */
 export async function rotateKeys(
@@ -100,9 +100,9 @@ async function rewrappedIndex(ring: RingItem, masters: MasterKeys): Promise<Ring
 }
 
 /**
- * Every key that an earlier master key of the ring wraps. What a later one wraps is
- * somebody else's rotation. A key that is damaged keeps no other from its turn, but
- * the old master keys stay then: a copy of the key from a backup may need them.
+ * Every key that an earlier master key of the ring wraps. What a later one wraps
+ * belongs to a newer rotation. A damaged key keeps no other from its turn, but the old
+ * master keys stay then: a copy of the key from a backup may need them.
  */
 async function rewrapAll(shelf: KeyShelf, masters: MasterKeys, ring: RingItem): Promise<number> {
   const current = currentOf(ring);

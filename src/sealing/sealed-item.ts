@@ -87,7 +87,10 @@ export function sealedItem(
   return `${SEALED_ITEM}${key.id}","v":"${box.toString("base64")}"}`;
 }
 
-/** What is left of an item without those who are named in it, and what is about them: that is about its owners, too. */
+/**
+ * What is left of an item without the people who are named in it, and what is about them: that is about its owners,
+ * too.
+ */
 function inParts(
   { value, metadata, words }: ItemTexts,
   owners: readonly PersonKey[],
@@ -217,6 +220,6 @@ const otherKey = (item: ItemId, id: string, key: NamedKey): StateError =>
 const notSealed = (item: ItemId): StateError =>
   new StateError(
     "CORRUPT",
-    `${readableId(item)} is not sealed, and only sealed items are read here: somebody without the key wrote it, or it is from before the sealing`,
+    `${readableId(item)} is not sealed, and only sealed items are read here: it was written by a program without the key, or before sealing was switched on`,
     { item: readableId(item) },
   );

@@ -89,7 +89,7 @@ export class SealedLog extends LogLayer {
     assertOwn(threadId);
     const { expected, replace } = request;
     const { generation } = expected;
-    // What is known already is not waited for: a pause costs a save nearly as much as a box.
+    // No await when it is open already: one costs a save nearly as much as sealing a box.
     const sealer = this.#opened ?? (await this.#open());
     const before = this.#knownAt(threadId, expected) ?? (await this.#peopleAt(threadId, expected));
     const after = raised(before, request.dropBelow);

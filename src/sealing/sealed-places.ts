@@ -30,7 +30,8 @@ const usualPlace = Buffer.from(BODY.padEnd(BODY.length + HEAD_BYTES), "latin1");
 
 /**
  * A body belongs to the one header that has this box, and through it to that header's place; and to the words and
- * the boxes of people beside it, also those that nobody can open any more. (The header says how long the boxes are.)
+ * the boxes of people beside it, including those whose keys were destroyed. (The header says how long the boxes
+ * are.)
  */
 export function bodyPlace(headerBox: Buffer, words: Uint8Array, boxes: Uint8Array): Buffer {
   headerBox.copy(usualPlace, BODY.length, 0, HEAD_BYTES);
@@ -72,7 +73,7 @@ export const otherKey = (place: SealedPlace, entry: LogEntry, id: string, key: N
 export const notSealed = (place: SealedPlace, entry: LogEntry): StateError =>
   new StateError(
     "CORRUPT",
-    `${whereOf(place, entry)} is not sealed, and only sealed records are read here: somebody without the key wrote it, or it is from before the sealing. Threads in plain are moved by loading them without sealing and saving them into a sealed store`,
+    `${whereOf(place, entry)} is not sealed, and only sealed records are read here: it was written by a program without the key, or before sealing was switched on. To move plain threads, load them without sealing and save them into a sealed store`,
     contextOf(place, entry),
   );
 

@@ -210,9 +210,9 @@ export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: Tena
 
 /** The keys of people that an entry needs. */
 export const keysNeededBy = ({ content }: PeekedEntry): readonly string[] =>
-  content.p === undefined ? NOBODY : content.p.flatMap(([, ids]) => ids);
+  content.p === undefined ? NO_KEYS : content.p.flatMap(([, ids]) => ids);
 
-const NOBODY: readonly string[] = [];
+const NO_KEYS: readonly string[] = [];
 
 /** The entry as it was before it was sealed; where a key is gone, with what stands in its place. */
 export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace, keys: KeysById): LogEntry {

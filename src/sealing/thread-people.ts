@@ -4,9 +4,15 @@ import type { KnownPlace } from "../checkpoint/log/thread-log.ts";
 export interface ThreadPeople {
   /** Who the thread as a whole is about, or was at some time. */
   readonly defaults: readonly string[];
-  /** Who else was named anywhere in it: what may quote anybody is sealed for them as well. */
+  /**
+   * The other people named anywhere in it: what may quote any of them is sealed for them as
+   * well.
+   */
   readonly named: readonly string[];
-  /** Whose the calls are that were asked for and not answered yet; of nobody's, in a thread with people, an empty list. */
+  /**
+   * The owners of the calls that were asked for and not answered yet; in a thread with people, an empty list for a call
+   * without an owner.
+   */
   readonly calls: Readonly<Record<string, readonly string[]>>;
   /** The metadata of a record that is not taken apart, such as a graph's, named a subject: no index may hold what follows. */
   readonly isUnlisted?: true;

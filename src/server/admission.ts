@@ -3,7 +3,9 @@ import { Refusal } from "./refusal.ts";
 /** What may stand in a path of ours. No escapes, no empty and no dot segments: nothing that two readers could read as two paths. */
 const PATH = /^(?:\/|(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+)$/;
 
-/** Refuses a request target that somebody on the way may understand as another one. */
+/**
+ * Refuses a request target that a proxy on the way may understand as a different one.
+ */
 export function assertPlainTarget(target: string): void {
   const [path = ""] = target.split("?", 1);
   if (PATH.test(path)) return;

@@ -32,7 +32,7 @@ export const frameAnswer = (frame: Uint8Array, headers: Readonly<Record<string, 
   headers,
 });
 
-/** On everything: nobody may keep it, guess its type, frame it or run it. */
+/** Sent with every answer: it must not be cached, sniffed for a type, framed or run. */
 const ALWAYS = {
   [PROTOCOL_HEADER]: PROTOCOL_VERSION,
   "cache-control": "no-store",

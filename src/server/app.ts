@@ -138,7 +138,7 @@ export class Service {
   /** The one door: every request comes through here, and nothing is done before it. */
   #admitted(call: ServiceCall, route: Route | undefined): Principal {
     this.#assertWelcome(call);
-    if (route?.access === "public") return NOBODY;
+    if (route?.access === "public") return NO_ACCESS;
     const principal = this.#authentication.principalOf(call.headers.get("authorization"));
     this.#limiter.take(principal.key);
     call.onAdmitted?.(principal);
@@ -199,7 +199,7 @@ export class Service {
     return new TenantStore(items, tenant, maxBodyBytes);
   }
 
-  /** Anybody may ask, so the storage is asked at most once a second. */
+  /** Needs no token, so the storage is asked at most once a second. */
   async #isReady(): Promise<boolean> {
     if (this.#closing) return false;
     const now = performance.now();
@@ -220,12 +220,12 @@ export class Service {
   }
 }
 
-/** May look at nothing: the operations that anybody may ask for touch no thread. */
-const NOBODY: Principal = { key: "nobody", scopes: new Set(), tenant: undefined, owner: "nobody" };
+/** For public operations, which touch no thread. */
+const NO_ACCESS: Principal = { key: "nobody", scopes: new Set(), tenant: undefined, owner: "nobody" };
 
 const NO_PRECONDITIONS: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-/** The parameters of a request, each of them known and there once: one that is misspelt must not be ignored in silence. */
+/** The parameters of a request. Each must be known and given once: a misspelt one must not be ignored silently. */
 function queryIn(call: ServiceCall, { query = [] }: Route): URLSearchParams {
   const given = new URLSearchParams(call.query);
   for (const name of given.keys()) {

@@ -17,16 +17,16 @@ const MARKS_AT_ONCE: number = MOST_WAITING + 16;
 const MOST_REPLACED = 100;
 
 /**
- * Asks of an append what the checkpointer sees to by itself, and a hand-made
- * request need not: that whoever may only write takes nothing out of the
- * history, and gives no checkpoint's name to another record. (In the thread of a
- * graph that is how writes join their checkpoint, and nothing is lost by it.)
+ * Checks of an append what the checkpointer guarantees by itself and a hand-made
+ * request need not: that a caller with only write access removes nothing from the
+ * history, and gives no checkpoint's name to another record. (In the thread of a graph
+ * that is how writes join their checkpoint, and nothing is lost by it.)
  *
- * What is looked up must still be so when the append is made. That holds if the
- * thread was at the place the append builds on before the lookup: everything
- * older was there to be seen, and whatever comes later moves the tail, so that
- * the log refuses the append. Therefore an append to a place that the thread has
- * not reached yet is refused here, as the log would have done at that moment.
+ * What is looked up must still hold when the append is made. It does if the thread had
+ * reached the place that the append builds on before the lookup: the lookup saw
+ * everything older, and anything newer moves the tail, so that the log refuses the
+ * append. Therefore an append to a place that the thread has not reached yet is refused
+ * here, as the log would have done at that moment.
  */
 export class AppendGate {
   readonly #log: Pick<TenantLog, "tail" | "entry" | "list">;
@@ -116,7 +116,10 @@ function isGraph(entry: LogEntry): boolean {
   }
 }
 
-/** Whoever may only write may add, and tidy up after a lease; to take checkpoints out, now or at a set time, is to delete. */
+/**
+ * Write access allows adding records and tidying up after a lease; taking checkpoints out, now or at a set time, needs
+ * delete access.
+ */
 function assertAdds({ replace = [], drop = [], dropBelow, ttlMs }: AppendRequest): void {
   if (ttlMs !== undefined) throw needsDelete("to let a thread expire");
   if (replace.length > 0 || dropBelow !== undefined || drop.length > MARKS_AT_ONCE) {

@@ -46,8 +46,8 @@ const TOKEN = /^[A-Za-z0-9._~+/=-]{43,512}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 const TENANT = /^[A-Za-z0-9_.-]{1,63}$/;
 
-/** With no tokens at all: everything, for everybody that gets this far. */
-const ANYBODY: Principal = { key: "anybody", scopes: new Set(SCOPES), tenant: undefined, owner: "anybody" };
+/** Without any tokens, every caller that reaches the service may do everything. */
+const FULL_ACCESS: Principal = { key: "anybody", scopes: new Set(SCOPES), tenant: undefined, owner: "anybody" };
 
 export class Authentication {
   readonly #known: readonly { readonly digest: Buffer; readonly principal: Principal }[] | undefined;
@@ -70,7 +70,7 @@ export class Authentication {
 
   /** Who the value of `Authorization` belongs to; refuses whatever it does not know. */
   principalOf(authorization: string | null): Principal {
-    if (this.#known === undefined) return ANYBODY;
+    if (this.#known === undefined) return FULL_ACCESS;
     if (authorization === null) {
       throw refused("no token came with the request; this service wants Authorization: Bearer <token>");
     }

@@ -113,7 +113,8 @@ export class Connections {
     if (usage === undefined) return;
     this.#assign(usage, undefined);
     this.#used.delete(socket);
-    // Node tells of the answer that was being sent, and of none that waited behind it.
+    // Node reports the end of the answer that was being sent, but not of those queued
+    // behind it.
     for (const gone of usage.onGone) gone();
     usage.onGone.clear();
   }

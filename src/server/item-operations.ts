@@ -169,7 +169,7 @@ function changeIn(fields: Fields): Change {
   return change.kind === "remove" ? change : putIn(change);
 }
 
-/** What filters look at is made here, from a value that was read: one that cannot be would spoil lists for everybody. */
+/** Filters look at the fields made here. A value from which they cannot be made would break lists for every reader. */
 function putIn(change: ReadPut): PutChange {
   const { value, metadata = "{}", words, vector } = change;
   for (const text of Object.values(words ?? {}) as string[]) {

@@ -133,7 +133,7 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
   subscribe: async ({ log, watches, thread, principal, isHead, signal }) => {
     // Whether the storage tells of changes is known after contact.
     await log.capabilities();
-    // Nobody reads the events of a HEAD, and nobody would ever end them.
+    // A HEAD request has no reader for the events, so the stream would never end.
     if (isHead) return { status: 200, type: EVENTS_TYPE, body: undefined };
     return watches.watch(log, thread, principal.owner, signal());
   },

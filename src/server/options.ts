@@ -24,7 +24,10 @@ export interface ServiceOptions {
   readonly checkpointer?: BaseCheckpointer;
   /** Where the items are, beside the threads or instead of them. It stays yours too. */
   readonly store?: BaseStore;
-  /** Who may do what. Without it everybody may everything, which is allowed on loopback only. */
+  /**
+   * Who may do what. Without it every caller may do everything, which is allowed on loopback
+   * only.
+   */
   readonly auth?: { readonly tokens: readonly TokenEntry[] };
   /**
    * The names that clients may use in `Host`; a page of a stranger that points
@@ -80,7 +83,10 @@ const KINDS: Readonly<Record<keyof ServiceOptions, string>> = {
   onFailure: "function",
 };
 
-/** Everything a service needs, with the defaults filled in. A misspelt option must not be ignored in silence: it may be the one that locks the door. */
+/**
+ * Everything a service needs, with the defaults filled in. A misspelt option must not be ignored silently: it may be
+ * the one that locks the door.
+ */
 export function settingsOf(
   given: ServiceOptions,
   alsoKnown: Readonly<Record<string, string>> = {},
@@ -88,7 +94,8 @@ export function settingsOf(
 ): ServiceSettings {
   assertKnown(given, { ...KINDS, ...alsoKnown });
   assertKnown(given.auth ?? {}, { tokens: "object" }, "auth");
-  // Without tokens everybody is let in, and whoever wrote `auth` did not mean that.
+  // Without tokens every caller is let in, which is not what an `auth` option is
+  // written for.
   if (given.auth !== undefined && !Array.isArray(given.auth.tokens)) throw invalid("auth.tokens must list the tokens");
   if (given.rateLimit) assertKnown(given.rateLimit, { perSecond: "number", burst: "number" }, "rateLimit");
   assertLimits(given);

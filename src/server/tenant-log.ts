@@ -184,7 +184,7 @@ export class TenantLog {
     { prefix, limit, after }: { readonly prefix: string; readonly limit: number; readonly after: string | undefined },
   ): Promise<FoundRecords> {
     const place = after === undefined ? {} : { after: this.#seal.open(after, this.#purpose("search")) };
-    // A record that one tenant wrote and that cannot be read keeps nobody from what others wrote.
+    // A tenant's unreadable record must not stop other callers from reading the rest.
     await catchUpIndex(this.#context, new Warnings());
     const { hits, order } = await this.#call({ operation: "search" }, async (log): Promise<FoundRecords> => {
       // Drivers count on words. What is no word is in no record.
@@ -194,7 +194,7 @@ export class TenantLog {
     return { hits: hits.map((hit) => this.#sealedPlace(hit)), order };
   }
 
-  /** Whether the storage itself tells of changes, whoever made them. */
+  /** Whether the storage itself reports changes, whichever process made them. */
   get tellsOfChanges(): boolean {
     return this.#part.capabilities.subscribe === true;
   }

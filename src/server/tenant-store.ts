@@ -18,7 +18,7 @@ import { Refusal } from "./refusal.ts";
 
 /** An answer is cut off behind this much; one item is always in it. */
 const ANSWER_BYTES = 8 * 1024 * 1024;
-/** So many are read in one step, while nobody knows how large they are. */
+/** How many items the first step reads, before their size is known. */
 const FIRST_STEP = 32;
 const LONGEST_STEP = 1000;
 

@@ -18,7 +18,7 @@ export interface WatchLimits {
   readonly watchPollMs: number;
 }
 
-/** So many notices that nobody took mean that nobody reads. */
+/** A client that leaves this many notices unread is taken to have stopped reading. */
 const MOST_UNREAD = 8;
 
 /** The watches that are open: a limited number of them, for a limited time, and all end when the service closes. */
@@ -32,7 +32,7 @@ export class Watches {
     this.#limits = limits;
   }
 
-  /** A stream of events. The first comes at once: whatever happened while nobody listened is covered by it. */
+  /** A stream of events. The first comes at once and covers whatever happened before the client listened. */
   watch(log: TenantLog, threadId: string, owner: string, asked: AbortSignal): Answer {
     const { maxWatchMs, watchPollMs } = this.#limits;
     this.#assertRoom(owner);

@@ -62,7 +62,9 @@ export async function eraseFrom(
   }
 }
 
-/** Where nobody can be held off, a look that found nothing is as good as it gets. */
+/**
+ * Where writers cannot be held off, a look that found nothing is as good as it gets.
+ */
 const isUndisturbed = async (party: ErasureParty): Promise<boolean> => (await party.isHoldingOff?.()) ?? true;
 
 /** One pass over everything that a party keeps. Returns how much it found. */

@@ -39,7 +39,7 @@ interface LostReceipt {
 export interface ReadLedger {
   readonly tombstones: readonly Tombstone[];
   readonly receipts: readonly ErasureReceipt[];
-  /** Of each number from 1: its digest, `null` where an entry was lost and nobody noted it. */
+  /** The digest of each number from 1; `null` for a lost entry without a recorded digest. */
   readonly erasureDigests: readonly (string | null)[];
   readonly receiptDigests: readonly (string | null)[];
 }
@@ -50,7 +50,7 @@ const RECEIPTS = [ROOT, "receipts"] as const;
 const RETENTIONS = [ROOT, "retention"] as const;
 /** Of attempts that failed, by the request: what each had erased by then. */
 const ATTEMPTS = [ROOT, "attempts"] as const;
-/** Each lost race is somebody else's entry. */
+/** Each lost race is another process's entry. */
 const MOST_RACES = 100;
 
 /**
@@ -189,7 +189,7 @@ function assertChained(
 ): void {
   let before: string | null = null;
   for (const entry of entries) {
-    // An entry behind one whose digest nobody noted can name whatever it likes.
+    // The entry before it has no recorded digest, so what it claims cannot be checked.
     const isFree = "lost" in entry || (before === null && entry.number > 1);
     if (!isFree && (entry.previous ?? null) !== before) {
       throw new StateError(

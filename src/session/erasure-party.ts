@@ -71,7 +71,7 @@ export interface ErasureParty {
    * whatever is new and whatever `erase` comes to, for so long or until `release`.
    */
   holdOff?(forMs: number): Promise<void>;
-  /** Whether nobody has been able to write since; else it has to be looked again. */
+  /** Whether writers were held off the whole time; otherwise it has to look again. */
   isHoldingOff?(): Promise<boolean>;
   release?(): Promise<void>;
   /** Removes the traces that the storage itself keeps, and reports what is left to others. */

@@ -44,7 +44,7 @@ export interface ReplayedErasures {
   readonly erased: ErasedPlace;
 }
 
-/** The clocks of those who wrote may differ from that of whoever erased. */
+/** The writers' clocks may differ from the clock of the process that erases. */
 const CLOCK_SLACK_MS = 86_400_000;
 
 export const OUTSIDE: Unreached = {
@@ -69,7 +69,7 @@ interface Work {
   readonly acceptUnreached: boolean;
   /** What holds keep of what was erased before and came back with a backup. */
   readonly heldAgain: HeldBack[];
-  /** The one that was asked for just now: nobody has begun it before. */
+  /** The one that was asked for just now, which no process has begun before. */
   readonly fresh: Tombstone | undefined;
 }
 
@@ -193,7 +193,7 @@ export class ErasureRun {
         if (held.length > 0) continue;
       }
       const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
-      // Somebody who was erased before may have left traces that could not be removed then.
+      // Earlier erasures may have left traces that could not be removed then.
       const isFirst = !tombstones.some(
         ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
       );
@@ -214,7 +214,10 @@ export class ErasureRun {
     await party.setMark({ ledger: this.#ledgerId, appliedTo: last, erasures, receiptsTo: 0, receipts: null });
   }
 
-  /** A ledger that loses its last receipts is noticed by those who know of them. One that cannot be told knows no less than before. */
+  /**
+   * Notes the receipts with parties that keep their number, so that a ledger which loses its last ones is noticed. A
+   * party that cannot be reached keeps what it had.
+   */
   async #noteReceipts(): Promise<void> {
     const { receiptDigests } = await this.#given.ledger.read();
     const [receiptsTo, receipts] = [receiptDigests.length, receiptDigests.at(-1) ?? null];

@@ -181,7 +181,8 @@ function checkedRequest(given: HoldRequest): HoldRequest {
       'placeHold() takes a person, { subject }, or threads, { threadPrefix }: one of the two. "" is every thread',
     );
   }
-  // Whoever can be named and erased can be held: no narrower rule than that of subjects.
+  // Any person who can be named and erased can be held: the rule is that of subjects, no
+  // narrower.
   if (subject !== undefined) assertSubjects([subject]);
   if (threadPrefix !== undefined && (typeof threadPrefix !== "string" || !threadPrefix.isWellFormed())) {
     throw invalid("placeHold(): threadPrefix is a text: what the ids of the threads begin with");

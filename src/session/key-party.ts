@@ -8,12 +8,11 @@ import { HeldTally } from "./held-tally.ts";
  * destroyed, nothing about the person in any checkpoint, export or backup can be
  * opened again.
  *
- * A key stays while its person is under a hold, also under one that is placed while
- * the key is about to be destroyed. Of what others are under, whoever erases comes
- * here only where no hold keeps what the key opens.
+ * A key stays while its person is under a hold, even one that is placed while the key
+ * is about to be destroyed. For holds on others, an erasure comes here only where no
+ * hold keeps what the key opens.
  *
- * Process state is sealed with the same key, so the key stays where that must be
- * kept.
+ * Process state is sealed with the same key, so the key stays where that must be kept.
  */
 export function keyParty(keyring: Keyring, name: string): ErasureParty {
   const held = new HeldTally(name);

@@ -33,10 +33,10 @@ import { HeldTally } from "./held-tally.ts";
 import { USER_ROOT } from "./user-store.ts";
 
 const OPAQUE =
-  "a serialiser of yours wrote values in them, and nobody else can tell whom those are about; delete the threads that are about the person";
+  "a serialiser of yours wrote values in them, and only it can tell whom those are about; delete the threads that are about the person";
 /** The namespace of a store's mark is called as the thread of a checkpointer's. */
 const MARK_NAMESPACE = ERASURE_MARK.threadId;
-/** Each lost race is somebody else's mark. */
+/** Each lost race is another process's mark. */
 const MOST_RACES = 100;
 
 export function threadParty(checkpointer: BaseCheckpointer, name: string): ErasureParty {
@@ -162,7 +162,7 @@ async function writeMark(
   }
 }
 
-/** Who waits for the erasures of a store: nobody, where there is no such item. */
+/** Adds or removes an erasure in the item that lists those which hold off the store's writers. */
 async function writeGate(store: BaseStore, { by, until }: HoldingOff): Promise<void> {
   const { namespace, key } = GATE;
   for (let races = 1; ; races++) {
@@ -179,7 +179,7 @@ async function writeGate(store: BaseStore, { by, until }: HoldingOff): Promise<v
   }
 }
 
-/** Those who put items about people, held off. */
+/** Holds off writers that put items about people. */
 function itemWriters(
   store: BaseStore,
   access: StoreAccess,

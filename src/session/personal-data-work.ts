@@ -92,7 +92,8 @@ export class PersonalDataWork {
     const ledger = new ErasureLedger((await this.#open()).ledger);
     const hold = new ActiveHolds(await listHolds(await readableBooks(await this.#books()))).onPerson(userId);
     if (hold !== undefined) throw heldError("what is kept about this person", hold);
-    // Before anything else, so that whoever comes after a crash finds what is to be done.
+    // Before anything else, so that a process that takes over after a crash finds what is
+    // left to do.
     const subject = this.#keys.tokenFor(userId);
     const run = await this.#run();
     // A ledger that went back in time would give a number that was given before.
@@ -214,7 +215,10 @@ export class PersonalDataWork {
   }
 }
 
-/** Whoever can be named as a subject can be looked for and erased, however long the id is. */
+/**
+ * Any person who can be named as a subject can be looked for and erased, however long the id
+ * is.
+ */
 function assertPerson(userId: unknown): asserts userId is string {
   if (typeof userId === "string" && userId !== "") return;
   throw invalid("the user id is the subject that was given for this person: a text, and it must not be empty");

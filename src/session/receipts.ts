@@ -61,7 +61,7 @@ export interface ErasureReceipt extends ErasureReport {
   readonly signature: string;
 }
 
-/** Proof of what rules of retention took. It names no thread, no item and nobody. */
+/** Proof of what rules of retention took. It names no thread, no item and no person. */
 export interface RetentionReceipt extends Pick<RetentionReport, "dryRun" | "rules" | "totals" | "held" | "skipped"> {
   readonly format: 1;
   readonly kind: "retention";
@@ -80,7 +80,7 @@ export interface ChainedReceipt {
   readonly signature: string;
 }
 
-/** What is derived from the one secret that whoever erases has. */
+/** What is derived from the one secret of the process that erases. */
 export interface ErasureKeys {
   readonly publicKey: string;
   /** The keyed hash that stands for a person. */

@@ -9,9 +9,9 @@ import type { Namespace } from "../store/store-driver.ts";
  */
 export interface RetentionRule {
   /**
-   * `process`: threads and sessions. `user`: items of stores that are about
-   * somebody, and user data. `ephemeral`: threads and items whose metadata say
-   * `{ category: "ephemeral" }`.
+   * `process`: threads and sessions. `user`: items of stores that are about a person,
+   * and user data. `ephemeral`: threads and items whose metadata say `{ category:
+   * "ephemeral" }`.
    */
   readonly category: "process" | "user" | "ephemeral";
   /** What was last written longer ago goes: of a thread, its old checkpoints; and the thread with the last of them. */

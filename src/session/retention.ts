@@ -166,7 +166,7 @@ class RetentionRun {
       const where = JSON.stringify([namespace, key]);
       if (isGone === true) this.#add(at, { backend, kind: "item", where, count: 1 });
     } catch (error) {
-      // Somebody wrote it anew meanwhile: it is young.
+      // It was written anew meanwhile, so it is young.
       if (!StateError.is(error, "CONFLICT")) throw error;
     }
   }

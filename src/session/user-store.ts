@@ -3,7 +3,7 @@ import type { BaseStore } from "../store/base-store.ts";
 import { assertKey } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store-driver.ts";
 
-/** The first segment of the namespaces that hold what is known about people. The second one is the person. */
+/** The first segment of the namespaces that hold data about people. The second one is the person. */
 export const USER_ROOT = "holdfast:users";
 
 export interface UserItem<Value = unknown> {
@@ -13,7 +13,7 @@ export interface UserItem<Value = unknown> {
   readonly updatedAt: Date;
 }
 
-/** What is known about people, on a store that is handed in; `UserStore` finds one by itself. */
+/** Data about people, on a store that is handed in; `UserStore` opens one by itself. */
 export class CoreUserStore {
   readonly #store: () => Promise<BaseStore>;
 

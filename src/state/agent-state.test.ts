@@ -190,7 +190,7 @@ describe("withMetadata", () => {
     const set: unknown[] = [];
     Object.defineProperties(Object.prototype, {
       seen: { set: (value) => set.push(value), configurable: true },
-      fixed: { value: "everybody's", configurable: true },
+      fixed: { value: "shared", configurable: true },
     });
     onTestFinished(() => {
       for (const name of ["seen", "fixed"]) Reflect.deleteProperty(Object.prototype, name);

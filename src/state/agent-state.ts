@@ -100,7 +100,7 @@ export class AgentState extends Descendant {
   }
 
   get fields(): StateFields {
-    // Nobody outside sees fields whose conversation was not read.
+    // Fields leave this object only after their conversation was read.
     if (!Object.isFrozen(this.#fields)) void this.#fields.messages;
     return this.#fields;
   }
@@ -254,7 +254,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 const refused = (fault: string): StateError =>
   new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
 
-/** A list of messages, or another state, has none of the fields: it would become an empty state in silence. */
+/** A list of messages, or another state, has none of the fields: it would silently become an empty state. */
 function assertFields(method: string, fields: unknown): void {
   const prototype: unknown = isObject(fields) ? Object.getPrototypeOf(fields) : undefined;
   // Of another realm too: its prototype is the last one there.

@@ -30,7 +30,7 @@ function add(known: CallFacts, execution: ToolExecution, index: number): CallFac
   return known;
 }
 
-/** A call that was started and whose outcome nobody knows. */
+/** A call that was started and has no recorded outcome. */
 export const isInDoubt = ({ status }: ToolExecution): boolean => status === "started" || status === "unknown";
 
 const hasEnded = ({ terminal, status }: ToolExecution): boolean => terminal === true && status === "succeeded";

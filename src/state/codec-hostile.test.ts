@@ -97,7 +97,7 @@ describe("a document that is no checkpoint is refused with a typed error", () =>
     ["a state that is text", { format: 1, state: "{}" }],
     ["messages that are no list", { format: 1, state: { messages: {} } }],
     ["a message without a role", { format: 1, state: { messages: [{ content: "x" }] } }],
-    ["a message with a role nobody knows", { format: 1, state: { messages: [{ role: "root", content: "x" }] } }],
+    ["a message with an unknown role", { format: 1, state: { messages: [{ role: "root", content: "x" }] } }],
     ["a function inside", { format: 1, state: { metadata: { f: () => 1 } } }],
     ["metadata that is null", { format: 1, state: { metadata: null } }],
   ];

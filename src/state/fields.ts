@@ -8,10 +8,10 @@ export interface ToolExecution {
   readonly toolCallId: string;
   readonly toolName: string;
   /**
-   * `intended`: asked for, not started. `started`: no outcome recorded yet.
-   * `waiting`: for a person. `pending`: somebody else will complete it. The others
-   * are final, and their result is in the conversation; `unknown` means that the
-   * call may or may not have taken effect.
+   * `intended`: asked for, not started. `started`: no outcome recorded yet. `waiting`:
+   * for a person. `pending`: work outside this process will complete it. The others are
+   * final, and their result is in the conversation; `unknown` means that the call may
+   * or may not have taken effect.
    */
   readonly status: "intended" | "started" | "waiting" | "pending" | "succeeded" | "failed" | "unknown" | "denied";
   /** Passed to the tool. It is the same for every attempt at this call. */
@@ -35,7 +35,7 @@ export interface ToolExecution {
   readonly childThreadId?: string;
   /** The calls of that sub-agent which the caller's thread waits for, by the ids that they have there. */
   readonly waitsFor?: readonly WaitingCall[];
-  /** By when somebody must have completed it. */
+  /** The time by which the work must be completed. */
   readonly dueAt?: number;
   readonly error?: string;
   /** Set if only a person can say how it ended. */
@@ -69,7 +69,7 @@ export interface Interrupt {
 export interface InterruptAnswer {
   readonly value: unknown;
   readonly at: number;
-  /** Nobody will answer: the call that asked is settled as denied. */
+  /** The answer was refused: the call that asked is settled as denied. */
   readonly declined?: true;
   readonly reason?: string;
 }

@@ -3,12 +3,12 @@ import type { Message } from "./message.ts";
 import { defineOwn, isOwned, makeNote, marked, noteOn, own } from "./values/doorway.ts";
 
 /**
- * A long conversation that grew becomes an array when `messages` of its fields is
- * first read. Until then an addition costs what it adds, and so does a save, which
- * needs only the end. If each addition copied 100,000 messages, adding one and
- * saving on SQLite would take 1.6 ms of processor time instead of 0.4. The fields
- * look like any others: only this file, deltas and those who want no more than the
- * end or the length (`conversationOf`) know.
+ * A long conversation that grew becomes an array when `messages` of its fields is first
+ * read. Until then an addition costs what it adds, and so does a save, which needs only
+ * the end. If each addition copied 100,000 messages, adding one and saving on SQLite
+ * would take 1.6 ms of processor time instead of 0.4. The fields look like any others:
+ * only this file, deltas and readers of the end or the length (`conversationOf`) see
+ * the difference.
  */
 
 /** Shorter conversations are copied: that costs less than anything else that adding does. */
@@ -96,7 +96,9 @@ const MESSAGES = "messages";
 /** Of fields whose conversation grew long. It stays when it was read: equal conversations are the same object. */
 const grownOf = new WeakMap<object, GrownList<Message>>();
 
-/** The conversation of these fields, for those who need only its end or its length. */
+/**
+ * The conversation of these fields, for readers that need only its end or its length.
+ */
 export const conversationOf = (fields: Pick<StateFields, "messages">): ConversationList =>
   grownOf.get(fields) ?? fields.messages;
 
@@ -126,10 +128,10 @@ function defineOnRead(fields: object, conversation: GrownList<Message>): void {
 }
 
 /**
- * How the lists of states came from one another. They are immutable, and the
- * next one nearly always is the one before with something added, or with an item
- * near its end replaced. Whoever knows something of a list then looks only at
- * what is new. A list of any other descent is looked through from its beginning.
+ * How the lists of states came from one another. They are immutable, and the next one
+ * nearly always is the one before with an item added, or with an item near its end
+ * replaced. Derived facts are therefore extended incrementally. A list of any other
+ * descent is scanned from its beginning.
  */
 
 /** Lists, each made from the one before it. A second list made from one of them begins a line of its own. */
@@ -157,7 +159,7 @@ interface Unread<T> extends ListEnd<T> {
   from(index: number): readonly T[];
 }
 
-/** What is known of the first `length` items of one version. */
+/** A fact derived from the first `length` items of one version. */
 interface Known {
   readonly version: number;
   readonly length: number;
@@ -228,7 +230,7 @@ export class ListFact<Item, Fact> {
   readonly #add: (fact: Fact, item: Item, index: number) => Fact;
   readonly #mayChange: number;
 
-  /** `add` may change the fact that it is given, which nobody else has then. */
+  /** `add` may modify the fact that it is given: no other version shares it. */
   constructor(start: () => Fact, add: (fact: Fact, item: Item, index: number) => Fact, mayChange = 0) {
     this.#start = start;
     this.#add = add;

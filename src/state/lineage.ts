@@ -29,8 +29,8 @@ interface Cell {
 }
 
 /**
- * How many stores and checkpointers are remembered per thread id. The number of
- * threads is unlimited: somebody may continue from any of them.
+ * How many stores and checkpointers are remembered per thread id. The number of threads
+ * is unlimited: a caller may continue from any of them.
  */
 const MAX_STORES = 64;
 /** A parent that knows at most this many threads is copied rather than kept alive. */

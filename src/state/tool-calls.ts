@@ -61,7 +61,10 @@ export function forAnotherThread(
   return next;
 }
 
-/** Somebody else has the work, or an attempt at it failed: it may have taken effect. */
+/**
+ * Work outside this process has the call, or an attempt at it failed: it may have taken
+ * effect.
+ */
 export const hasBegun = ({ status, failures = [] }: ToolExecution): boolean =>
   status === "started" || status === "pending" || failures.length > 0;
 
@@ -96,7 +99,10 @@ export interface Standing {
   readonly waiting?: number;
   /** Tool calls without an outcome, including those that wait for a person. */
   readonly open?: number;
-  /** Calls that somebody else must complete, and when the first of them is overdue. */
+  /**
+   * Calls that work outside this process must complete, and when the first of them is
+   * overdue.
+   */
   readonly pending?: number;
   readonly dueAt?: number;
   /** Calls that were started and whose outcome is unknown. */
@@ -142,8 +148,8 @@ export function withStanding(fields: StandingFields): { readonly standing?: Stan
 }
 
 /**
- * True if the model spoke last, in full, without asking for a tool; or a tool that
- * ends the turn succeeded; or nobody said anything.
+ * True if the model spoke last, in full, without asking for a tool; or a tool that ends
+ * the turn succeeded; or the conversation is empty.
  */
 function isTurnOver(fields: StandingFields): boolean {
   const messages: ListEnd<Message> = conversationOf(fields);
@@ -166,7 +172,7 @@ export interface ParentCall {
   readonly toolCallId: string;
 }
 
-/** Whom a thread works for; `undefined` where it is nobody's child. */
+/** The parent of a thread; `undefined` for a thread that works for itself. */
 export function parentOf(metadata: Readonly<Record<string, unknown>> | undefined): ParentCall | undefined {
   const parent = metadata?.[PARENT_KEY] as Partial<ParentCall> | undefined;
   const { threadId, toolCallId } = parent ?? {};

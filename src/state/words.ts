@@ -19,8 +19,8 @@ export function isSearchWord(text: string): boolean {
 }
 
 /**
- * Only this many characters of a text are searchable. One message must not cost
- * the index, and everybody who searches it, without a limit.
+ * Only this many characters of a text are searchable. One message must not cost the
+ * index, and every search of it, without a limit.
  */
 export const LONGEST_TEXT = 262_144;
 

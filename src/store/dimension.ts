@@ -35,7 +35,9 @@ export class Dimension {
     return this.#isConfirmed;
   }
 
-  /** One after another: those who put the first vectors of the store at the same time. */
+  /**
+   * One after another: callers that put the first vectors of the store at the same time.
+   */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);

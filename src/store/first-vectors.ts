@@ -11,9 +11,9 @@ import { apply } from "./writing.ts";
 /**
  * The first vectors of a store set the length of all. Two processes that find no
  * vectors and each put some, of different lengths, must not both succeed: a search
- * would never find those of the other. So whoever finds none puts a claim, looks once
- * more, and takes the claim away in one step with its vectors. Each claim replaces
- * the one before it, and a write whose claim is not there any more is refused.
+ * would never find those of the other. So a writer that finds none puts a claim, looks
+ * once more, and removes the claim in one step with its vectors. Each claim replaces
+ * the one before it, and a write whose claim is gone is refused.
  */
 const CLAIM: ItemId = { namespace: ["holdfast:vectors"], key: "first" };
 /** What a process that ended in between leaves is gone then. */
@@ -63,7 +63,7 @@ async function withdraw(access: StoreAccess, claim: RemoveChange): Promise<void>
   await access.call({ operation: "put" }, (driver) => driver.write([claim]));
 }
 
-/** `undefined` where the storage cannot do it in one step, or where whoever writes may not remove anything. */
+/** `undefined` where the storage cannot do it in one step, or where the writer may not remove anything. */
 async function claimed(access: StoreAccess, operation: string, beside: number): Promise<RemoveChange | undefined> {
   const { transactions, ttl } = access.driver.capabilities;
   if (!transactions || !ttl || beside >= MOST_CHANGES) return undefined;

@@ -19,12 +19,12 @@ import type { ItemId, Namespace, RemoveChange } from "./store-driver.ts";
 import { writeTerms } from "./write-terms.ts";
 
 /**
- * Legal holds, in a namespace of the package's own in the store of what they
- * hold. Only those on people concern items. They are read before each removal
- * and never remembered: whoever places one need not know who is deleting just now.
- * Each that was placed is followed by a mark, numbered from 1. A removal is made in
- * one step with a change that needs the next number to be free, so it is refused if a
- * hold was placed since it read the list.
+ * Legal holds, in a namespace of the package's own in the store of what they hold. Only
+ * those on people concern items. They are read before each removal and never cached: a
+ * hold is placed without knowing which removals run at that moment. Each that was
+ * placed is followed by a mark, numbered from 1. A removal is made in one step with a
+ * change that needs the next number to be free, so it is refused if a hold was placed
+ * since it read the list.
  *
  *   holdfast:holds / !00000001   a mark
  *   holdfast:holds / ID          a hold
@@ -86,7 +86,7 @@ export async function putHoldIn(store: BaseStore, hold: LegalHold): Promise<void
   throw alwaysOvertaken();
 }
 
-/** The next free number. Whoever read the list before finds it taken. */
+/** Takes the next free number: a removal that read the list before is refused. */
 async function putMark(store: BaseStore): Promise<void> {
   let { marks } = await readList(store);
   for (let races = 0; races < MOST_RACES; races++) {
@@ -137,8 +137,8 @@ export function holdOnItem(holds: ActiveHolds, item: StoreItem): LegalHold | und
 }
 
 /**
- * Refuses to remove an item that is about somebody under a hold. Where there are
- * holds, it says which version it looked into: `null` for no item.
+ * Refuses to remove an item that is about a person under a hold. Where there are holds,
+ * it returns which version it looked into: `null` for no item.
  */
 export async function assertItemNotHeld(
   store: BaseStore,
@@ -153,9 +153,9 @@ export async function assertItemNotHeld(
 }
 
 /**
- * Refuses to clear a namespace that holds something about somebody under a hold.
- * What it returns is passed again before the next part is cleared: then the items
- * are looked at only if a hold was placed since.
+ * Refuses to clear a namespace with items about a person under a hold. What it returns
+ * is passed again before the next part is cleared: then the items are looked at only if
+ * a hold was placed since.
  */
 export async function assertNamespaceNotHeld(
   store: BaseStore,
@@ -182,7 +182,7 @@ async function* itemsIn(
   do {
     const page = await store.list(namespace, { recursive, limit: PER_PAGE, ...(cursor !== undefined && { cursor }) });
     const [damaged] = page.warnings;
-    // Whom it is about cannot be told, so nobody can say that it is not held.
+    // Whom it is about cannot be read, so it counts as held.
     if (damaged !== undefined) throw new StateError(damaged.code, damaged.message);
     yield* page;
     cursor = page.cursor;

@@ -8,7 +8,10 @@ import type { Change, ChangeResult, ItemId, RemoveChange } from "./store-driver.
 import { writeTerms } from "./write-terms.ts";
 import { conflict, writeItems, writingContextOf } from "./writing.ts";
 
-/** Whoever places holds, or writes the item, without a pause must not keep a removal from ending. */
+/**
+ * A writer that keeps placing holds, or keeps changing the item, must not keep a removal from
+ * ending.
+ */
 const MOST_RACES = 100;
 
 /**

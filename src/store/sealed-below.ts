@@ -12,16 +12,19 @@ interface Seen {
 
 const UNSEEN: Seen = { isAnySealed: false, areAllSealed: false };
 
-/** Some, so that one that was sealed by mistake stops nobody who goes on in plain. */
+/**
+ * More than one, so that an item sealed by mistake does not stop a store that is used
+ * in plain.
+ */
 const LOOKED_AT = 3;
 /** A program with a first segment for each of its users is not made to look at every one. */
 const MOST_SEGMENTS = 16;
 
 /**
- * For a store that was opened without `sealing`: whether what is there was sealed by
- * others. Whoever writes in plain between sealed items is told so before the first
- * item, and whoever finds nothing is told that there is something that cannot be read.
- * It costs one short reading for each first segment of a namespace in the life of a store.
+ * For a store that was opened without `sealing`: whether its items were sealed by another
+ * program. A plain write between sealed items is refused before the first item, and a
+ * reader that finds nothing learns that there are items it cannot read. It costs one short
+ * reading for each first segment of a namespace in the life of a store.
  */
 export class SealedBelow {
   readonly #access: StoreAccess;
@@ -52,7 +55,7 @@ export class SealedBelow {
     const isOpened = (driver.capabilities.sealing ?? "none") !== "none";
     if (isOpened || this.#seen.size >= MOST_SEGMENTS) return UNSEEN;
     const scope = { namespace: first === "" ? [] : [first], recursive: true, condition: undefined };
-    // One who may write and not read, or whom the storage does not answer now, is told by the operation itself.
+    // A caller without read access, or a storage that is down, gets its error from the operation itself.
     const items = await driver
       .scan(scope, { limit: LOOKED_AT })
       .catch((): readonly StoredItem[] | undefined => undefined);

@@ -30,7 +30,7 @@ const SHARED: OptionKinds<StoreOptions> = {
   sealing: "object",
 };
 
-/** Refuses an option that does not exist: a misspelt one must not be ignored in silence. */
+/** Refuses an option that does not exist: a misspelt one must not be ignored silently. */
 export function assertStoreOptions(factory: string, options: object, own: OptionKinds<Record<string, unknown>>): void {
   if (typeof options !== "object" || options === null) throw new TypeError(`${factory}() takes an options object`);
   assertKnownOptions(`${factory}()`, options, { ...own, ...SHARED });

@@ -47,7 +47,7 @@ describe("a write whose answer was lost", () => {
       try {
         return await write(changes);
       } finally {
-        // Somebody else counts between our write and its repetition.
+        // Another writer counts between our write and its repetition.
         if (others++ === 0) await new Store(driver).update<number>(NS, "n", (n = 0) => n + 10);
       }
     };
@@ -79,7 +79,7 @@ test("an update gives up beside a writer that never stops, and says so", async (
     }),
   );
   expect(failure).toMatchObject({ code: "CONFLICT", context: { written: "no" } });
-  expect(failure.message).toContain("came too late every time");
+  expect(failure.message).toContain("lost every attempt to other writers");
 });
 
 test("an update whose change takes minutes and is overtaken a few times is made", async () => {
@@ -174,7 +174,7 @@ class MapStore extends BaseStore {
   }
 }
 
-test("a store of one's own has the rest of the methods, and refuses what it did not advertise by the flag's name", async () => {
+test("a store with the user's own driver has the remaining methods, and refuses by the flag's name what the driver did not advertise", async () => {
   const store = new MapStore();
   await store.putBatch([
     { namespace: NS, key: "a", value: 1 },

@@ -21,8 +21,8 @@ export interface UpdateSteps<Value> {
 }
 
 /**
- * How often, and for how long after the first time, another writer may be faster before we give up. A few times it
- * always may: a change that takes a minute and was overtaken once is not held off by anybody.
+ * How often, and for how long after the first time, another writer may be faster before we give up. Losing a few
+ * times is always allowed, so one slow change that was overtaken once is tried again.
  */
 const MOST_RACES = 100;
 const LONGEST_RACE_MS = 30_000;
@@ -102,7 +102,7 @@ export async function updateItem<Value>(
   }
   throw new StateError(
     "CONFLICT",
-    `update of ${readableId(id)} came too late every time: somebody writes to it without a pause. Try again later; nothing was written`,
+    `update of ${readableId(id)} lost every attempt to other writers. Try again later; nothing was written`,
     { operation: "update", item: readableId(id), written: "no" },
   );
 }

@@ -51,10 +51,10 @@ const ROW_BYTES = 120;
 const FIELD_BYTES = 16;
 
 /**
- * The vectors of one scope, as they were read: one behind the other in one piece
- * of memory, with the fields that filters asked for beside them. A copy that can
- * be behind: whoever searches it takes in what is newer than `mark` first, and
- * looks at the stamps of what was found last.
+ * The vectors of one scope, as they were read: one behind the other in one piece of
+ * memory, with the fields that filters asked for beside them. The copy can be stale: a
+ * search first takes in what is newer than `mark`, and checks the stamps of its results
+ * last.
  */
 export class VectorTable<Key> {
   readonly dimension: number;

@@ -132,7 +132,7 @@ async function writeFitting(
   if (dimension.isConfirmed) return apply(access, operation, all);
   return dimension.inTurn(async () => {
     const { writeFirstVectors } = await firstVectors.get();
-    // Those whose turn was before have put theirs.
+    // Earlier callers in the queue have put theirs.
     await assertFitting();
     const results = await writeFirstVectors({ access, dimension, operation, assertFitting }, all);
     dimension.settle(length);

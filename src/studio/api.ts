@@ -4,7 +4,7 @@ export interface ShownStanding {
   readonly waiting?: number;
   readonly open?: number;
   readonly inDoubt?: number;
-  /** Calls that somebody else will complete. */
+  /** Calls that work outside the process will complete. */
   readonly pending?: number;
   readonly unfinished?: true;
   readonly stopped?: true;
@@ -46,7 +46,7 @@ export interface ThreadRow {
 export interface WalkProgress {
   readonly read: number;
   readonly complete: boolean;
-  /** It waits until somebody asks it to read on. */
+  /** It waits for a request to read on. */
   readonly paused: boolean;
   readonly failed?: string;
   /** How many threads can neither be read nor named, and what is wrong with the first. */

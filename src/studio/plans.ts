@@ -1,7 +1,7 @@
 import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 
-/** What somebody was shown and may now confirm. */
+/** What a person was shown and may now confirm. */
 export interface Plan<Details> {
   readonly planId: string;
   readonly details: Details;

@@ -10,7 +10,10 @@ import type { PageFile } from "./page-files.ts";
 import { MOST_ANSWER_BYTES } from "./routes.ts";
 import type { Problem } from "./service-api.ts";
 
-/** On everything: nobody may guess its type, frame it, or read it from another origin. */
+/**
+ * Sent with every answer: it must not be sniffed for a type, framed, or read from another
+ * origin.
+ */
 const ALWAYS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -98,7 +101,10 @@ export async function sendLines(
   outgoing.end();
 }
 
-/** What went wrong, for whoever started this Studio: they see what a command would print, without secrets. */
+/**
+ * What went wrong, for the user who started this Studio: they see what a command would print, without
+ * secrets.
+ */
 export function sendProblem(outgoing: ServerResponse, error: unknown): void {
   if (outgoing.headersSent) {
     outgoing.destroy();

@@ -12,7 +12,7 @@ import type { ThreadRow, WalkProgress } from "./api.ts";
 /** Beyond this a list in memory is no longer the way to look at a store. */
 const MOST_THREADS = 200_000;
 const PAGE = 1000;
-/** Where listing costs a read for each thread, the walk stops here until somebody asks for more. */
+/** Where listing costs a read for each thread, the walk stops here until more is asked for. */
 const UNASKED_ON_SCANS = 2000;
 const SHORTEST_REST_MS = 4000;
 
@@ -27,9 +27,9 @@ export interface IndexOptions {
 export type Order = (a: ThreadRow, b: ThreadRow) => number;
 
 /**
- * The heads of all threads, for sorting, filters and the tree of forks. Storages
- * list in an order of their own and have no total, so all heads are walked once
- * in the background, and again some time after somebody looks. Every answer that
+ * The heads of all threads, for sorting, filters and the tree of forks. Storages list
+ * in an order of their own and have no total, so all heads are walked once in the
+ * background, and again some time after the list is next viewed. Every answer that
  * rests on it says how far it has come.
  */
 export class ThreadIndex {
@@ -63,7 +63,7 @@ export class ThreadIndex {
     return this.#rows.values();
   }
 
-  /** All rows in this order. Sorted once for as long as nothing changes: whoever types in a filter asks at every key. */
+  /** All rows in this order. Sorted once for as long as nothing changes: typing in a filter asks at every key. */
   inOrder(order: Order): readonly ThreadRow[] {
     const known = this.#sorted.get(order);
     if (known?.version === this.#version) return known.rows;
@@ -80,7 +80,8 @@ export class ThreadIndex {
     return {
       read: this.#rows.size,
       complete: this.#isComplete,
-      // Somebody who asked for more waits for it, and has no reason to ask again.
+      // A request for more is waiting for it already, so the page need not offer the
+      // button again.
       paused: this.#isPaused && this.#rows.size >= this.#allowed,
       ...(this.#failed !== undefined && { failed: this.#failed }),
       ...(this.#unnamed.count > 0 && {
@@ -103,7 +104,8 @@ export class ThreadIndex {
       });
       this.#walking = begun;
     }
-    // A first look waits for a first page; a later one is answered at once from what is known.
+    // A first request waits for a first page; a later one is answered at once from what has
+    // been read.
     if (this.#rows.size === 0 && !this.#isComplete) await Promise.race([this.#walking, this.#firstPage]);
   }
 

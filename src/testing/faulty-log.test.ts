@@ -21,7 +21,7 @@ async function repeated<T>(clock: ManualClock, call: () => Promise<T>): Promise<
       return await call();
     } catch (error) {
       if (!StateError.is(error) || attempt > 3) throw error;
-      // A lease that was granted or given back without an answer is in nobody's hands until it runs out.
+      // A lease that was granted or given back without an answer has no holder until it runs out.
       if (error.code === "CONFLICT" && error.message.includes("leased to")) clock.advance(MINUTE);
       else if (!error.retryable) throw error;
     }

@@ -62,7 +62,7 @@ export const KEPT_VALUES: readonly HostileValue[] = [
         ],
       ]),
   },
-  { what: "a tag nobody knows", make: () => ({ $: "constructor", v: "process.exit" }) },
+  { what: "an unknown tag", make: () => ({ $: "constructor", v: "process.exit" }) },
   {
     what: "tags of other libraries",
     make: () => [{ lc: 1, type: "secret", id: ["ENV"] }, { __type: "Date" }, { $ne: null }, { json: 1, meta: {} }],

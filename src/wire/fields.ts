@@ -102,7 +102,7 @@ export class Fields {
     return this;
   }
 
-  /** Of whatever shape: whoever asks checks it. */
+  /** Of whatever shape: the caller checks it. */
   anything(name: string): unknown {
     return this.#own(name);
   }

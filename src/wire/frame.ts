@@ -37,7 +37,7 @@ export interface BodyReader {
   next(bytes: number): Uint8Array;
 }
 
-/** `read` must take every body: bytes that nobody asked for are an error too. */
+/** `read` must take every body: bytes left over are an error too. */
 export function decodeFrame<Content>(
   bytes: Uint8Array,
   what: string,

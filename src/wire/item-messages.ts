@@ -109,7 +109,7 @@ const readResult = (fields: Fields): ChangeResult => ({
   repeated: fields.flag("repeated"),
 });
 
-/** Field by field: a driver of somebody's may hand on more of its row than belongs to the message. */
+/** Field by field: a user's driver may hand on more of its row than belongs to the message. */
 export const itemJson = (item: StoredItem): object => {
   const { namespace, key, value, metadata, version, createdAt, updatedAt, expiresAt } = item;
   return { namespace, key, value, metadata, version, createdAt, updatedAt, expiresAt };

@@ -133,7 +133,10 @@ export function encodeChain({ generation, tail, records }: LogChain): Uint8Array
   );
 }
 
-/** Where somebody gave all objects a field of that name, the short way would read it. */
+/**
+ * A program that gave `Object.prototype` a field of that name: the short way would read
+ * it.
+ */
 const isInherited = (): boolean => RECORD_FIELDS.some((name) => name in Object.prototype);
 
 function readChainRecords(head: Fields, bodies: BodyReader): readonly LogRecord[] {

@@ -9,7 +9,7 @@ const KEY = { type: "string", format: "holdfast-idempotency-key" };
 
 export const SHARED_HEADERS: Readonly<Record<string, object>> = {
   Protocol: {
-    description: "Whoever answers without it is not the service",
+    description: "An answer without it did not come from the service",
     required: true,
     schema: { type: "string", const: PROTOCOL_VERSION },
   },

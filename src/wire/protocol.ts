@@ -22,7 +22,7 @@ export const EVENTS_TYPE = "text/event-stream";
  */
 export const MAX_PAGE_ITEMS = 10_001;
 
-/** More words than anybody searches for. Each one costs the index a lookup. */
+/** More words than any real search has. Each one costs the index a lookup. */
 export const MAX_WORDS = 1000;
 
 /** How often an idle watch sends something, so that both ends notice a dead connection. */

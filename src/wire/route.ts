@@ -17,7 +17,10 @@ export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** `{thread}` and `{checkpoint}` are ids in base64url; see names.ts. */
   readonly path: string;
-  /** Who may call it: anybody, anybody with a token, or only a token with that scope. */
+  /**
+   * Who may call it: any client, any client with a token, or only one whose token has
+   * that scope.
+   */
   readonly access: "public" | "any token" | Scope;
   /** What it is about. A service keeps threads, items or both; of what it does not keep the answer is UNSUPPORTED. */
   readonly facet?: Facet;

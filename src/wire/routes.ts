@@ -12,7 +12,7 @@ const SMALL_BODY = 16 * 1024;
 /** As much as may wait in a thread, and as JSON writes it at worst. */
 const SIGNAL_BODY = 8 * 1024 * 1024;
 
-/** More than anybody searches for. */
+/** More than any real search needs. */
 const QUERY_BODY = 256 * 1024;
 
 /** What is asked of the service itself. */
@@ -112,7 +112,7 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     access: "threads:read",
     facet: "threads",
     means:
-      "The newest record and every record it builds on. Whoever knows the thread up to a place names it, and is given only what is newer where that place is still in the thread",
+      "The newest record and every record it builds on. A client that has the thread up to a place names it, and is sent only what is newer if that place is still in the thread",
     query: [
       { name: "generation", means: "Of the place that is known", schema: "text" },
       { name: "after", means: "Its position; goes with generation and write", schema: "position" },

@@ -83,6 +83,6 @@ test("a credential waits for approval", async () => {
   const { ask, shelf } = setUp();
   const input = { ...home, attribute: "door code", value: "the password is 1234", quote: "the password is 1234" };
   const result = await ask(calling({ toolName: "remember", input }), "For the door, the password is 1234.");
-  expect(outputs(result)).toEqual(["It waits until somebody has approved it."]);
+  expect(outputs(result)).toEqual(["It waits for a person to approve it."]);
   expect(await shelf.pending()).toHaveLength(1);
 });

@@ -57,7 +57,7 @@ export function aiSdkMemoryTools({ memory, ...whose }: { readonly memory: CoreMe
   if (!(memory instanceof CoreMemory)) {
     throw new TypeError("aiSdkMemoryTools({ memory }): memory must be an LLMMemoryManager");
   }
-  // Here, and not in the middle of a conversation, it is said that no one is named.
+  // Throws here, and not in the middle of a conversation, if no person is named.
   memory.of(whose);
   return {
     remember: {
@@ -91,7 +91,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   known: "That was known already.",
   superseded: "Remembered, in place of what was known before.",
   ended: "Noted that it no longer holds.",
-  pending: "It waits until somebody has approved it.",
+  pending: "It waits for a person to approve it.",
   full: "Not remembered: there is no room.",
 };
 

@@ -6,7 +6,9 @@ import type { AnthropicMemoryOptions, Handler } from "./memory-files.ts";
 import { keyOfPath, pathOfKey } from "./memory-path.ts";
 import { fileView, folderView, type MemoryFile, numbered } from "./memory-view.ts";
 
-/** A rename copies and then deletes; whoever edits the file in between is not lost, and this often it is tried again. */
+/**
+ * A rename copies and then deletes. It is tried this often if the file is edited in between, so that no edit is lost.
+ */
 const MOST_ATTEMPTS = 5;
 const PER_PAGE = 200;
 

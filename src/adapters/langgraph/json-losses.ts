@@ -3,9 +3,9 @@ import { describeInstance, MAX_DEPTH, refusal, tooNested } from "../../state/val
 import type { Place } from "../../state/values/path.ts";
 
 /**
- * LangGraph's serialiser is JSON with a few additions. What it would change or
- * drop in silence inside an instance of a LangChain class (a message) is refused
- * with its path, before anything is written.
+ * LangGraph's serialiser is JSON with a few additions. What it would silently change or
+ * drop inside an instance of a LangChain class (a message) is refused with its path,
+ * before anything is written.
  */
 export function assertKeptByJson(value: object, place: Place): void {
   look(value, place, 0, new Set());

@@ -18,7 +18,7 @@ const PER_PAGE = 1000;
 /** How the texts of a question become a vector; absent where the store itself ranks. */
 export type EmbedQuery = (query: string) => Promise<readonly number[]>;
 
-/** Items of a store as LangGraph has them: copies that whoever asked may change. */
+/** Items of a store as LangGraph has them: copies that the caller may change. */
 export function toItem({ namespace, key, value, createdAt, updatedAt }: StoreItem): Item {
   return {
     namespace: [...namespace],

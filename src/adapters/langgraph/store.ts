@@ -82,7 +82,7 @@ export class LangGraphStore extends LangGraphBaseStore {
     await this.stop();
   }
 
-  /** So that nobody who prints a config walks through a connection. */
+  /** So that printing a config does not walk through a connection. */
   toJSON(): string {
     return "[LangGraphStore]";
   }

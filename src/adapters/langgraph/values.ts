@@ -85,7 +85,7 @@ export class GraphValues implements ForeignValues {
       const clean = this.#redactor === undefined ? json : redactedEnvelope(json, this.#redactor);
       late.text = `{"$":"${LANGCHAIN_TAG}","v":${clean}}`;
     });
-    // Whoever waits for the write hears of it.
+    // The caller that awaits the write gets the error.
     dumping.catch(() => undefined);
     this.pending.push(dumping);
     return late;

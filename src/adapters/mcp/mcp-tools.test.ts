@@ -18,7 +18,7 @@ interface FakeClient extends McpClient {
   readonly cursors: (string | undefined)[];
 }
 
-/** As much of a connected client as anybody relies on. */
+/** The part of a connected client that the adapter relies on. */
 function client(pages: readonly (readonly McpTool[])[], answer: unknown = { content: [] }): FakeClient {
   const calls: unknown[] = [];
   const cursors: (string | undefined)[] = [];

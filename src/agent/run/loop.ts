@@ -27,7 +27,8 @@ export async function drive(context: RunContext): Promise<Ending> {
   const { parts, session, limits, emit } = context;
   for (;;) {
     session.throwIfFailed();
-    // Words that came while the model gave its answer are for the next turn: whoever asked gets that answer.
+    // Words that arrived while the model gave its answer are for the next turn: the caller of this one gets
+    // that answer.
     await takeMail(context, { takesWords: !isAnswered(session.state) });
     const stopped = await finishOpenCalls(context);
     if (stopped !== undefined) return { stopReason: stopped };

@@ -17,12 +17,11 @@ import type { RunContext } from "./run-context.ts";
 const LOOK_MS = 1000;
 
 /**
- * What other processes send to the thread of a run. Its own writes say whether
- * anything waits, so a run whose steps are short asks the storage for nothing.
- * During a long step it looks once a second, because a cancellation must not wait
- * for the end of it. (A subscription would tell sooner, but where somebody
- * subscribes, every save of PostgreSQL's has to notify, and commits wait for one
- * another.)
+ * What other processes send to the thread of a run. Its own writes say whether anything
+ * waits, so a run whose steps are short never polls the storage. During a long step it
+ * looks once a second, because a cancellation must not wait for the end of it. (A
+ * subscription would be faster, but with a subscriber every save in PostgreSQL has to
+ * notify, and commits wait for one another.)
  */
 export class Mail {
   readonly #thread: Thread | undefined;

@@ -213,7 +213,7 @@ export async function joinRun(
   return { isSent: true };
 }
 
-/** Shows a run's events also to those whose words it takes along. */
+/** Shows a run's events also to the callers whose words it takes along. */
 export const heardBy =
   (turn: Turn | undefined, emit: (event: RunEvent) => void) =>
   (event: RunEvent): void => {

@@ -165,7 +165,7 @@ async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now
  * to wait for people or for outcomes that are not overdue.
  */
 function isLeft({ standing = {}, createdAt, metadata }: ThreadSummary, now: number, olderThanMs: number): boolean {
-  // A sub-agent's thread is gone on with by the thread that it works for, and by its own agent.
+  // Child threads are resumed by their parent, with their own agent.
   if (parentOf(metadata) !== undefined) return false;
   const { open = 0, waiting = 0, pending = 0, dueAt = Number.POSITIVE_INFINITY, stopped = false } = standing;
   const isWaiting = waiting + pending > 0 && open <= waiting + pending && now < dueAt;

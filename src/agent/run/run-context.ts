@@ -42,7 +42,7 @@ export interface AgentParts {
   readonly agentName: string | undefined;
   readonly telemetry: Telemetry;
   readonly now: () => number;
-  /** For how long something takes: nobody sets it while a run is under way. */
+  /** Measures durations: setting the system's clock during a run does not affect it. */
   readonly runClock: () => number;
 }
 
@@ -59,7 +59,9 @@ export interface RunContext {
   readonly task: SessionPort | undefined;
   /** What the caller handed in for the tools. Never stored. */
   runtime: unknown;
-  /** Who the words are about that the run takes in: at first those of its own prompt. `undefined`: of anybody yet. */
+  /**
+   * Who the words are about that the run takes in: at first the people of its own prompt. `undefined`: no person yet.
+   */
   person: readonly string[] | undefined;
   /** Whether open questions are saved, so that they can be answered later. */
   readonly isKept: boolean;

@@ -13,7 +13,7 @@ interface Span {
 const IN_TERMS_OF_A_RUN: readonly (readonly [said: string | Span, instead: string])[] = [
   [
     "Load it again and redo the change; nothing was written",
-    "Somebody else wrote to it during this run. Run it again; what was saved is kept",
+    "Another process wrote to it during this run. Run it again; what was saved is kept",
   ],
   [
     { from: "the lease of ", to: " is no longer held" },

@@ -20,7 +20,7 @@ export const turnOf = ({ messages }: Pick<StateFields, "messages">): number => t
 export const askedIn = ({ messages }: Pick<StateFields, "messages">): Message | undefined =>
   turns.of(messages).fact.asked;
 
-/** Marks what the agent itself said to the model, for those who show the conversation to people. */
+/** Marks what the agent itself said to the model, so that a page can leave it out. */
 const MARK = "holdfast.repair";
 
 /** `about` says who the turn is about: the request quotes what was said in it. */

@@ -9,7 +9,7 @@ export interface Turn {
   look?: () => Promise<void>;
   /** Words that it took in, by their ids. */
   readonly heard: Set<string>;
-  /** How it ends, for those whose words it took in. */
+  /** How it ends, for the callers whose words it took in. */
   result?: Promise<RunResult>;
   readonly listeners: Set<(event: RunEvent) => void>;
   readonly ended: Promise<void>;

@@ -25,8 +25,8 @@ export async function settleError(error: Error): Promise<void> {
 }
 
 /**
- * Writes what was left. Nothing where nothing is. Words that the storage refuses are dropped, as
- * whoever said them was told: they must not keep the thread from all that is said later.
+ * Writes what was left, if anything was. Words that the storage refuses are dropped, as their
+ * sender was told: they must not keep the thread from everything that is said later.
  */
 export async function settleThread(checkpointer: object, threadId: string): Promise<void> {
   const session = sessions.get(checkpointer)?.get(threadId);

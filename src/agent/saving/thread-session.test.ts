@@ -95,7 +95,7 @@ test("nothing is written where nothing changed", async () => {
 });
 
 describe("a save that fails", () => {
-  test("fails for everybody who shares it, and the next one is tried anew", async () => {
+  test("fails for every caller that shares it, and the next one is tried anew", async () => {
     let fails = true;
     const session = new ThreadSession(AgentState.create(), {
       save: async ({ messages }) => {

@@ -406,9 +406,9 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Those who are about to ask for a save. A write that gathers waits for them, so
- * that the model's message and the claims of the calls it asks for are one write,
- * also where a schema, a guard or a hook takes a moment before the claim.
+ * Counts the calls that are about to ask for a save. A gathering write waits for them,
+ * so that the model's message and the claims of the calls it asks for are one write,
+ * even where a schema, a guard or a hook takes a moment before the claim.
  */
 class Gathering {
   #expected = 0;

@@ -66,7 +66,7 @@ function anyThrown(thrown: unknown): unknown {
 const CANCELLED = Symbol("cancelled");
 const TIME_IS_UP = Symbol("time is up");
 
-/** A sub-agent may be repeated as long as its thread is gone on with, and is in doubt where that was ended. */
+/** A sub-agent's call may be repeated while its thread can be resumed, and is in doubt once that was ended. */
 const statusInDoubt = ({ effect, delegate }: Tool): "unknown" | "failed" =>
   effect === "atMostOnce" || delegate !== undefined ? "unknown" : "failed";
 

@@ -180,4 +180,4 @@ function meaningOf(content: Outcome["content"]): string {
 }
 
 const notBegun = ({ toolCallId, status }: ToolExecution): StateError =>
-  new StateError("CONFLICT", `the call ${JSON.stringify(toolCallId)} waits for nobody to complete it: it is ${status}`);
+  new StateError("CONFLICT", `the call ${JSON.stringify(toolCallId)} cannot be completed: it is ${status}`);

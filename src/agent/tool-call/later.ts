@@ -75,7 +75,7 @@ const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: WaitingCal
 /** How an overdue call ends. The work may still be done. */
 export function overdue({ dueAt, effect }: ToolExecution, now: number): Outcome | undefined {
   if (dueAt === undefined || now < dueAt) return undefined;
-  const content = "Nobody completed this call before its deadline; it may still take effect.";
+  const content = "This call was not completed before its deadline; it may still take effect.";
   return { status: effect === "pure" || effect === "idempotent" ? "failed" : "unknown", content };
 }
 
@@ -86,7 +86,7 @@ export function giveUpPending(
   options: { readonly now: number; readonly maxResultChars: number },
 ): AgentState {
   const why = reason === undefined ? "" : ` The reason: ${reason}`;
-  const outcome = { status: "unknown", content: `Nobody waited for this call to be completed.${why}` } as const;
+  const outcome = { status: "unknown", content: `This call was abandoned before it was completed.${why}` } as const;
   return openCallsIn(state).reduce(
     (next, { call, execution }) =>
       execution?.status === "pending" ? settle(next, call, execution, outcome, options) : next,

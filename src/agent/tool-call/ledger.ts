@@ -7,9 +7,9 @@ import { canonicalJson } from "../../state/values/codec.ts";
 import type { Tool } from "./tool.ts";
 
 /**
- * The tool ledger: for each call of a tool, what is known of it. Its entries
- * are part of the state and become durable with it, so that a resumed thread shows
- * which calls were requested, begun and settled.
+ * The tool ledger: the state of each tool call. Its entries are part of the state and
+ * become durable with it, so that a resumed thread shows which calls were requested,
+ * begun and settled.
  */
 
 /** A call together with its entry. */

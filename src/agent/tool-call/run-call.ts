@@ -135,7 +135,7 @@ function told(outcome: Outcome, call: ToolCall): Outcome {
 const NOBODY_TO_ASK =
   "This tool asks a person, and this run has no thread in which the question could wait. It was not answered.";
 const NOTHING_KEPT =
-  "This tool leaves its outcome to somebody else, and this run has no thread in which it could be awaited.";
+  "This tool's outcome arrives later, from outside the run, and this run has no thread in which to wait for it.";
 
 /**
  * The process whose claim is saved owns the attempt: a second process that resumes

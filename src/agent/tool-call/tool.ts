@@ -106,7 +106,7 @@ interface NeedsApproval<Schema extends AnySchema> {
   decide(input: SchemaOutput<Schema>): boolean | Promise<boolean>;
 }
 
-/** What is known of a tool when its call is told of: its name, what it takes and what it gives. */
+/** A tool as events name it: its name, what it takes and what it gives. */
 export interface NamedTool<Name extends string = string, Input = unknown, Result = unknown> {
   readonly name: Name;
   /** Never there: for the types of events. */
@@ -239,9 +239,9 @@ const FOREIGN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A tool of another library may bring members of its own, which mean nothing
- * here; but a misspelt `needsApproval` must not let a tool run unasked, and what
- * another library calls its schema must not be lost in silence.
+ * A tool of another library may bring members of its own, which mean nothing here; but
+ * a misspelt `needsApproval` must not let a tool run unasked, and a schema under
+ * another library's name for it must not be lost silently.
  */
 function assertToolOptions(options: unknown): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {

@@ -188,7 +188,7 @@ export function ruleFor(
     keepsNames: leaves === "names",
     keepsThreadSubject: leaves !== "nothing" || isKept || keepsShared,
     isThreadMatched: !isKept && [...subjects].some(matches),
-    concernsEverybody: () => [...people].some(matches),
+    concernsEveryone: () => [...people].some(matches),
     knowsCall: (call) => allCalls.has(call),
     keepsShared,
     ...(keeps !== undefined && { keeps }),

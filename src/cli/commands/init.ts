@@ -46,7 +46,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** It stands in a file that is shared: no password of anybody's. */
+/** It goes into a shared file, so it must hold no password. */
 function storeFor(url: string): string {
   backendOf(url);
   if (secretsIn(url).length === 0) return url;

@@ -31,8 +31,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   });
   if (printer.isForPeople) {
     const most = checkpointer.capabilities.searchRanksUpTo;
-    const which =
-      order === "newest" ? `, newest first: more than ${most} have these words, and so many are not ranked` : "";
+    const which = order === "newest" ? `, newest first: more than ${most} have these words, too many to rank` : "";
     await note(`${plural(count, "hit")}${which}`);
   }
   await walk.report();

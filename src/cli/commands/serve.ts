@@ -46,7 +46,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   });
   try {
     await printer.facts([["url", service.url]], { url: service.url, port: service.port });
-    if (tokens === undefined) await note("without --tokens everybody on this machine may do everything");
+    if (tokens === undefined) await note("without --tokens, every program on this machine may do everything");
     while (!world.signal.aborted) await sleep(LONGEST_MS, world.signal).catch(() => undefined);
   } finally {
     await service.close();
@@ -54,7 +54,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** Contact is made before anybody is told an address. */
+/** Connects before the address is printed. */
 async function itemsAt(call: CommandCall, url: string, isDry: boolean): Promise<Store> {
   const store = await call.openItems(isDry ? "read" : "write", url);
   await store.connect();

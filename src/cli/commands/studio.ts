@@ -78,7 +78,7 @@ function peopleFor(
   const openAll = async (): Promise<{ checkpointers: Checkpointer[]; stores: Store[]; ledger: Store }> => ({
     checkpointers: [checkpointer],
     stores: openItems === undefined ? [] : await present(openItems),
-    // Whoever only looks needs no ledger; the class wants one all the same.
+    // Looking needs no ledger, but the class requires one.
     ledger: await openStore(canErase ? storeUrlOf(ledger, world.env) : "memory:"),
   });
   const open = (): ReturnType<typeof openAll> => {
@@ -89,7 +89,7 @@ function peopleFor(
   return { people, canErase };
 }
 
-/** A store in which nobody has kept an item yet holds nothing about anybody. */
+/** A store that holds no items yet holds nothing about any person. */
 async function present(openItems: () => Promise<Store>): Promise<Store[]> {
   const store = await openItems();
   try {

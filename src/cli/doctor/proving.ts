@@ -129,7 +129,7 @@ async function outcomeOf(subject: Subject, each: ThreadLogCase, number: number):
   }
 }
 
-/** Ends at once when the command is ended; what is under way is waited for by whoever cleans up. */
+/** Ends at once when the command is ended; the clean-up waits for calls that are in flight. */
 function unlessEnded<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);

@@ -106,7 +106,7 @@ async function isGone(context: CheckpointContext, threadId: string): Promise<boo
   }
 }
 
-/** What nobody may remove would stay: asked before anything is written. */
+/** Asked before anything is written: what may not be removed would stay. */
 export async function assertMayRemove(context: CheckpointContext, { prefix }: Scratch): Promise<void> {
   const threadId = `${prefix}0/none`;
   try {

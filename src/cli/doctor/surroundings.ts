@@ -6,7 +6,9 @@ import type { Durability } from "../../driver/durability.ts";
 import { parseLocalUrl } from "../../driver/url.ts";
 import { peerVersion } from "../../internal/import-peer.ts";
 
-/** What is known of a store and of this installation without writing anything. */
+/**
+ * Facts about a store and this installation that can be read without writing anything.
+ */
 export interface Surroundings {
   readonly backend: string;
   readonly durability: Durability;

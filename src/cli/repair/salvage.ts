@@ -7,7 +7,7 @@ import { encodeValue } from "../../state/values/codec.ts";
 
 const PAGE = 100;
 
-/** The first line: whoever finds the file must know what it is not. */
+/** The first line: a person who finds the file must learn what it is not. */
 export const salvageHead = (threadId: string): string =>
   JSON.stringify({
     type: "holdfast-salvage",

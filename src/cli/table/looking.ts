@@ -12,7 +12,7 @@ export const LOOKING: readonly CommandSpec[] = [
       prefix: PREFIX,
       meta: { value: "key=value", help: "only threads whose newest checkpoint has this metadata" },
       waiting: { help: "only those that wait for a person" },
-      "in-doubt": { help: "only those with a call whose outcome nobody knows" },
+      "in-doubt": { help: "only those with a call whose outcome is unknown" },
       unfinished: { help: "only those whose last turn did not end" },
       sort: { value: "by", choices: ["recent", "id"], help: "reads all threads first" },
       limit: LIMIT,

@@ -16,7 +16,7 @@ export const MOVING: readonly CommandSpec[] = [
       },
       "on-conflict": ON_CONFLICT,
       freeze: {
-        help: "hold the lease of each thread of the source while it is copied, so that nobody else writes to it; what a killed copy held is free after 10 s",
+        help: "hold the lease of each thread of the source while it is copied, so that no other process writes to it; what a killed copy held is free after 10 s",
       },
       "cut-over": {
         help: "mark each thread of the source as moved once it is copied and compared: later saves there are refused and told where it is",

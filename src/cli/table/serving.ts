@@ -42,7 +42,7 @@ export const SERVING: readonly CommandSpec[] = [
       },
     },
     notes:
-      "The page and its API are served on this machine alone, to whoever has the token in the address it prints. It needs no network. Ctrl-C ends it.",
+      "The page and its API are served on this machine alone, and need the token in the address it prints. It needs no network. Ctrl-C ends it.",
     examples: ["studio sqlite:./agents.db", "studio env:DATABASE_URL --write --no-open"],
     load: () => import("../commands/studio.ts"),
   },

@@ -59,9 +59,9 @@ export const UPKEEP: readonly CommandSpec[] = [
     store: "write",
     arguments: [],
     options: {
-      check: { help: "which tables are due, and 1 where any is; so it is unless told otherwise" },
-      print: { help: "the statements, for whoever may run them" },
-      apply: { help: "run them; makes the tables where there are none" },
+      check: { help: "print which tables are due, and exit with 1 if any is (the default)" },
+      print: { help: "print the statements, for an administrator to run" },
+      apply: { help: "run the statements; creates missing tables" },
       parts: {
         value: "list",
         help: "checkpoints, store; those that are there unless told, or all where there are none",

@@ -13,7 +13,7 @@ export interface CopyRule {
   readonly onConflict: OnConflict;
   readonly verify: string;
   readonly isDry: boolean;
-  /** Nobody else writes to a thread while it is copied. */
+  /** No other process writes to a thread while it is copied. */
   readonly freezes: boolean;
   /** What the source says afterwards of where the thread is; nothing where it stays. */
   readonly cutOverTo: string | undefined;
@@ -63,7 +63,7 @@ async function moved(
   if (cutOverTo === undefined) return copied(source, to, threadId, rule);
   const holder = freezes ? undefined : await from.leaseOf(threadId);
   if (holder !== undefined) {
-    throw new StateError("CONFLICT", `it is held by ${holder.owner}; it is not moved while somebody works with it`, {
+    throw new StateError("CONFLICT", `it is held by ${holder.owner}; it is not moved while it is in use`, {
       threadId,
     });
   }

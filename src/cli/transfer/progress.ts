@@ -14,7 +14,7 @@ export class Progress {
     this.#last = call.world.now();
   }
 
-  /** Whether somebody watches it. */
+  /** Whether a person is watching it. */
   get isOnTerminal(): boolean {
     const { world, printer } = this.#call;
     return world.stderr.isTerminal && printer.isForPeople;

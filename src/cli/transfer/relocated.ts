@@ -37,10 +37,10 @@ export function placeElsewhere(outline: readonly OutlinedRecord[], index: number
 }
 
 /**
- * A record as it is in another store: whatever names a position is told the new
- * one, and it is sealed anew. Its write id, names, time, metadata and body stay;
- * but for the position that a graph's body names.
- * The same record comes out every time, whoever copies it.
+ * A record as it is in another store: whatever names a position is given the new one,
+ * and it is sealed anew. Its write id, names, time, metadata and body stay; but for the
+ * position that a graph's body names. Every copy of a record is the same, whichever
+ * process makes it.
  */
 export function relocated(record: LogRecord, outline: readonly OutlinedRecord[], log: ThreadLog): LogRecord {
   // Proves the bytes: what is damaged is not passed on under a new seal.

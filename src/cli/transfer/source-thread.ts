@@ -72,7 +72,10 @@ export function outlined(record: LogRecord): OutlinedRecord {
   };
 }
 
-/** Leases hold nobody elsewhere, and signals wait in the thread that they were sent to. */
+/**
+ * A lease has no meaning in another store, and signals wait in the thread that they were
+ * sent to.
+ */
 export function isLeftBehind(record: LogRecord): boolean {
   const { kind } = openHeader(record);
   return kind === "lease" || kind === "signal";

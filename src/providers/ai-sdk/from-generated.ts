@@ -13,7 +13,7 @@ export async function* asStream(result: GenerateResult): AsyncGenerator<StreamPa
       yield { type: `${type}-end`, id: String(index) };
     } else yield part;
   }
-  // What came in one piece is whole, also when nobody says why it ended.
+  // An answer that came in one piece is whole, even without a finish reason.
   const { unified, raw } = typeof finishReason === "string" ? { unified: finishReason, raw: undefined } : finishReason;
   yield { type: "finish", finishReason: { unified, raw: raw ?? "generated" }, usage, ...metadata };
 }

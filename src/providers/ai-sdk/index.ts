@@ -14,7 +14,7 @@ export type { AiSdkModel } from "./specification.ts";
 export interface AiSdkOptions {
   /** @default the model's own provider and name: "openai:gpt-5" */
   readonly id?: string;
-  /** `false` when somebody else retries. */
+  /** `false` when another layer retries. */
   readonly retry?: ModelRetryOptions | false;
   /** Without it, a file whose URL the provider does not fetch by itself is refused. */
   readonly download?: DownloadFile;

@@ -5,10 +5,10 @@ import type { PromptContext } from "./prompt-context.ts";
 import type { GeneratedFilePart, PromptPart, StreamPart, ToolCallPart, ToolResultPart } from "./specification.ts";
 
 /**
- * A tool that the provider runs itself (its web search, its sandbox) is not a
- * tool call for us: nobody here may run it. Call and result are kept as parts of
- * the answer, and go back to the same provider in their places; another provider
- * is not shown them. Blocks that only one provider knows are kept the same way.
+ * A tool that the provider runs itself (its web search, its sandbox) is not a tool call
+ * for us: the agent must not run it. Call and result are kept as parts of the answer,
+ * and go back to the same provider in their places; another provider is not shown them.
+ * Blocks that only one provider knows are kept the same way.
  */
 export function keptCall(part: ToolCallPart, provider: string): ContentPart {
   const { toolCallId: id, toolName: name, input, providerMetadata } = part;

@@ -50,7 +50,7 @@ test("a thread that a storage does not have any more was deleted, or the storage
   expect(message).toContain("it was deleted, or the storage was put back to a time before it");
 });
 
-test("a write is put though another saver has taken away what this one knows of its checkpoint", async () => {
+test("a write is put even after another saver removed the checkpoint that this one had cached", async () => {
   const log = new MemoryLog();
   const [saver, other] = [new CheckpointSaver({ log }), new CheckpointSaver({ log })];
   const put = { threadId: "t", checkpointId: "c2", checkpointData: {}, metadata: { run_id: "r" } };

@@ -8,7 +8,7 @@ import { type CheckpointPlace, checkpointName, newestName, placeOf, type WriteCa
 
 /** What a saver is told to write, and the record that comes of it. */
 
-/** What this saver knows of a checkpoint that it read or put. */
+/** A checkpoint as this saver read or put it. */
 export interface Seen {
   /** How many erasures its thread had. */
   erasures: number | undefined;
@@ -49,7 +49,7 @@ export interface WritesOperation {
 
 export type Operation = PutOperation | WritesOperation;
 
-/** What is known when a put is about to be written. */
+/** The state of the thread when a put is about to be written. */
 export interface Surroundings {
   /** Whether the put names a parent, be it there or not. */
   readonly hasParent: boolean;

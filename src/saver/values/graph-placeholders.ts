@@ -109,8 +109,8 @@ const INTERRUPT_CONTROL: ReadonlySet<string> = new Set(["id", "interrupt_id", "n
 const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
- * Of an object in a graph's state, the members that nobody said: what an erasure leaves of a message or a call, and
- * what LangGraph itself notes. Changed, they would be another message, another call.
+ * Of an object in a graph's state, the members that hold no user's words: what an erasure leaves of a message or a
+ * call, and what LangGraph itself notes. Changed, they would be another message, another call.
  */
 export function unsaidNames(fields: object): ReadonlySet<string> {
   const members = fields as Members<unknown>;

@@ -38,7 +38,7 @@ const CONTROL_PARTS: ReadonlySet<string> = new Set([
   "counters_since_delta_snapshot",
 ]);
 
-/** Whether a part of one of LangGraph's checkpoints may hold what somebody said. */
+/** Whether a part of one of LangGraph's checkpoints may hold a user's words. */
 export const isContentPart = ([member = "", channel]: readonly string[]): boolean =>
   !CONTROL_PARTS.has(member) && (member !== "channel_values" || channel === undefined || isContentChannel(channel));
 
@@ -48,7 +48,7 @@ export const isContentChannel = (channel: string): boolean => !/^(?:branch:|join
 export function packParts(data: Readonly<Record<string, unknown>>, name: string, options: PackOptions): PackedParts {
   const parts = new Map<string, Packed>();
   const root: Place = { parent: undefined, step: name };
-  // What tells LangGraph where it stands is no text that anyone said.
+  // LangGraph's own bookkeeping holds no user's words.
   const hasControl = options.redactor !== undefined && isLangGraphs(Object.keys(data));
   const how = (path: PartPath): PackOptions =>
     hasControl && !isContentPart(path) ? { ...options, redactor: undefined } : options;

@@ -3,7 +3,7 @@ import { MAX_DEPTH } from "../../state/values/doorway.ts";
 import { DAMAGED, isLeafTag, leafOf, TAG } from "../../state/values/tags.ts";
 import { type Pool, taggedText, wholeList } from "./pool.ts";
 
-/** How values under tags of their own are read, for those who wrote them. */
+/** Reads values under tags that another package defined. */
 export interface ForeignReader {
   /** Whether this tag is one of theirs. */
   readonly reads: (tag: string) => boolean;

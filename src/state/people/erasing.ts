@@ -31,15 +31,21 @@ export interface SweepRule {
   readonly keepsNames?: boolean;
   /** Calls of erased messages: whatever else is kept of them goes too. */
   readonly calls?: ReadonlySet<string>;
-  /** Whether it is known whose a call is. What belongs to no known call may be anybody's. */
+  /**
+   * Whether the owner of this call is known. Content of an unknown call may belong to any
+   * person of the thread.
+   */
   readonly knowsCall?: (id: string) => boolean;
-  /** Whether such a person is anywhere in the thread. Asked where something may quote anybody in it. */
-  readonly concernsEverybody?: () => boolean;
+  /**
+   * Whether the person being erased occurs anywhere in the thread. Asked for content that may quote any
+   * person in it.
+   */
+  readonly concernsEveryone?: () => boolean;
   /** Whether a legal hold keeps what is about this person: what is about others as well stays with it. */
   readonly keeps?: (subject: string) => boolean;
   /**
-   * Something may quote a person under a legal hold and stays. Until it goes, so does the name of who is erased, without
-   * what they said: otherwise nobody would know any more whom else it may quote.
+   * Content that may quote a person under a legal hold stays. Until it goes, the name of the erased person stays beside
+   * it, without what they said: it records whom else the content may quote.
    */
   readonly keepsShared?: boolean;
 }
@@ -48,9 +54,12 @@ export type Found = { readonly kind: "message" | "field"; readonly path: string;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What the rows say of a field of a state; of one that has none, that it is personal and may be anybody's. */
+/**
+ * Whose a field of a state is, and what becomes of it. A field without a row counts as personal, of every
+ * person in the thread.
+ */
 const rowOf = (name: string): { readonly whose: Whose; readonly rule: Rule } =>
-  (Object.hasOwn(BODY_RULES, name) ? BODY_RULES[name] : undefined) ?? { whose: "everybody", rule: emptied };
+  (Object.hasOwn(BODY_RULES, name) ? BODY_RULES[name] : undefined) ?? { whose: "all", rule: emptied };
 
 /** Collects what it removes. Returns the very same value if nothing concerned those people. */
 export class Sweep {
@@ -187,13 +196,13 @@ export class Sweep {
   }
 
   #isTheirs(whose: Whose, call: string | undefined): boolean {
-    const { isThreadMatched = false, calls, concernsEverybody } = this.#rule;
+    const { isThreadMatched = false, calls, concernsEveryone } = this.#rule;
     if (isThreadMatched || (call !== undefined && calls?.has(call) === true)) return true;
-    return this.#isShared(whose, call) && concernsEverybody?.() === true;
+    return this.#isShared(whose, call) && concernsEveryone?.() === true;
   }
 
   #isShared(whose: Whose, call: string | undefined): boolean {
-    if (whose !== "call") return whose === "everybody";
+    if (whose !== "call") return whose === "all";
     const { calls, knowsCall } = this.#rule;
     return call === undefined || (calls?.has(call) !== true && knowsCall?.(call) !== true);
   }
@@ -236,8 +245,8 @@ function namedPlaceholderFor(message: Message): Message {
 }
 
 /**
- * Whom a message is about; `undefined` if it names nobody, and then the thread's own subjects count. What is erased is
- * about nobody any more; that it says so is not enough.
+ * Whom a message is about; `undefined` if it names no person, and then the thread's own subjects count. An erased
+ * message is about no person any more, and its own claim to be erased is not enough to make it one.
  */
 export function peopleOf(message: Message): readonly string[] | undefined {
   if (message.metadata?.["erased"] === true && placeholderFor(message) === message) return [];

@@ -8,7 +8,7 @@ import { type Attributed, ERASED, isAttributed } from "./subjects.ts";
  */
 export type Rule = Personal | Kept | Fields | Each | Members | Variants;
 
-/** It may hold what somebody said. */
+/** It may hold a person's words. */
 export interface Personal {
   /** What takes its place; `LEFT_OUT` if the field goes with it. */
   readonly without: (value: unknown, judge: Judge) => unknown;
@@ -16,7 +16,7 @@ export interface Personal {
   readonly redacted?: Rule;
 }
 
-/** It never holds what somebody said, for this reason. A value that is not of this kind is personal all the same. */
+/** It never holds a person's words, for this reason. A value that is not of this kind is personal all the same. */
 export interface Kept {
   readonly kept: string;
   readonly is: (value: unknown) => boolean;

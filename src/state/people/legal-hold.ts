@@ -2,9 +2,9 @@ import { StateError } from "../../errors.ts";
 import { attributed, isAttributed } from "./subjects.ts";
 
 /**
- * Somebody must keep something: what is about a person, or threads whose ids
- * begin alike. While a hold is there, nothing of it is erased or deleted. It is
- * never removed, only lifted, so that the list tells what was held, when and why.
+ * A duty to keep data: what is about a person, or threads whose ids begin alike. While
+ * a hold is in place, nothing of it is erased or deleted. It is never removed, only
+ * lifted, so that the list tells what was held, when and why.
  */
 export interface LegalHold {
   readonly id: string;
@@ -73,7 +73,7 @@ export function heldError(what: string, hold: LegalHold): StateError {
   return new StateError(
     "HELD",
     `${what} is under legal hold ${note.id}, placed by ${note.placedBy} at ${note.placedAt}: ${note.reason}. Nothing of it was removed. ` +
-      `Whoever may end the hold lifts it: liftHold(${JSON.stringify(note.id)}, { by, reason }), or on the command line: hold lift <store> ${note.id}`,
+      `To lift it: liftHold(${JSON.stringify(note.id)}, { by, reason }), or on the command line: hold lift <store> ${note.id}`,
     { holds: [note], written: "no" },
   );
 }

@@ -101,11 +101,11 @@ const MESSAGE: { readonly by: "role"; readonly variants: { readonly [R in Messag
 };
 
 /**
- * Whose a field of a state is. `message`: of those whom the message names, or else of the thread's. `call`: of those
- * whose message asked for the call. `thread`: of those whom the thread names, unless `attributed()` says otherwise.
- * `everybody`: it may quote anyone in the thread, and goes with the first of them who is erased.
+ * Whose a field of a state is. `message`: the people whom the message names, or else the thread's. `call`: those
+ * whose message asked for the call. `thread`: those whom the thread names, unless `attributed()` says otherwise.
+ * `all`: it may quote anyone in the thread, and goes with the first of them who is erased.
  */
-export type Whose = "message" | "call" | "thread" | "everybody";
+export type Whose = "message" | "call" | "thread" | "all";
 
 interface StateRow<R> {
   readonly whose: Whose;
@@ -150,7 +150,7 @@ export const STATE_RULES: {
               fields: {
                 toolCallId: id,
                 toolName,
-                idempotencyKey: name("random; whoever does the work was given it"),
+                idempotencyKey: name("random; given to the worker that completes the call"),
                 dueAt: time,
               },
             },
@@ -182,13 +182,13 @@ export const STATE_RULES: {
   },
   artifacts: { whose: "call", rule: { own: {}, others: text } },
   reasoningSteps: {
-    whose: "everybody",
+    whose: "all",
     rule: { each: { fields: { iteration: total, thought: text, confidence: count("how sure the model said it is") } } },
   },
-  errors: { whose: "everybody", rule: { each: { fields: { at: time, where: text, message: text } } } },
-  overlay: { whose: "everybody", rule: emptied },
+  errors: { whose: "all", rule: { each: { fields: { at: time, where: text, message: text } } } },
+  overlay: { whose: "all", rule: emptied },
   providerState: {
-    whose: "everybody",
+    whose: "all",
     rule: {
       own: {
         "holdfast.stopped": name("why a run ended, in a word of the package's"),
@@ -214,9 +214,9 @@ export const STATE_RULES: {
       others: content,
     },
   },
-  agentId: { whose: "everybody", rule: name("the name of an agent of the program") },
+  agentId: { whose: "all", rule: name("the name of an agent of the program") },
   totals: {
-    whose: "everybody",
+    whose: "all",
     rule: {
       fields: {
         runs: total,
@@ -306,10 +306,10 @@ export const GRAPH_METADATA: Members = {
 };
 
 const place: Kept = name("a position or a random id of the package's");
-const operator: Kept = name("whoever runs the storage: the proof of a hold or an erasure has to say it");
+const operator: Kept = name("the operator of the storage: the proof of a hold or an erasure has to name them");
 const reason: Kept = name("part of a proof, and asked for without personal data");
 const counts: Kept = { kept: "counts or times, of the package's", is: () => true };
-const plan: Kept = { kept: "made by the package of nothing that anyone said", is: () => true };
+const plan: Kept = { kept: "made by the package, from no person's words", is: () => true };
 
 /**
  * What lies around states. An erasure takes what is personal here where the row's room does so: of a record its body,
@@ -392,7 +392,7 @@ export const STORED_RULES: Readonly<
   graph: { parent: id, ns: id, id, greatest: id, fresh: total },
   lease: {
     id: place,
-    owner: name("a process or a service, as whoever takes the lease calls it; the next holder takes its place"),
+    owner: name("a process or a service, as the holder of the lease names itself; the next holder replaces it"),
     expiresAt: time,
     generation: place,
     holder: place,

@@ -107,8 +107,8 @@ describe("a redactor is given every text that may be personal, and no id, role, 
   });
 
   test("of what is in the place of an id and is no id, every text", () => {
-    expect(redacted({ base: { messages: [{ role: "nobody", content: { deep: "words" }, id: ["words"] }] } })).toEqual({
-      base: { messages: [{ role: "<nobody>", content: { deep: "<words>" }, id: ["<words>"] }] },
+    expect(redacted({ base: { messages: [{ role: "unknown", content: { deep: "words" }, id: ["words"] }] } })).toEqual({
+      base: { messages: [{ role: "<unknown>", content: { deep: "<words>" }, id: ["<words>"] }] },
     });
   });
 

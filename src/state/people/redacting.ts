@@ -5,8 +5,8 @@ import { BODY_RULES } from "./personal-fields.ts";
 import { isAttributed } from "./subjects.ts";
 
 /**
- * What a redactor is given of a save: every text, by the same rows that an erasure goes by, except what a row says was
- * never said by anyone. A role, an id or a hash that a redactor changed would be another role, another call.
+ * What a redactor is given of a save: every text, by the same rows that an erasure follows, except what a row marks as
+ * no person's words. A role, an id or a hash that a redactor changed would be another role, another call.
  */
 
 const STATE: Fields = {

@@ -16,7 +16,9 @@ export const ERASED = "[erased]";
 
 const SUBJECT = "holdfast:subject";
 
-/** A value and the people it is about. An empty list means nobody, whatever the thread says. */
+/**
+ * A value and the people it is about. An empty list means no person, whatever the thread says.
+ */
 export interface Attributed<Value = unknown> {
   readonly "holdfast:subject": Subjects;
   readonly value: Value;
@@ -28,7 +30,9 @@ export function attributed<Value>(subject: Subjects, value: Value): Attributed<V
   return { [SUBJECT]: subject, value };
 }
 
-/** Process state that is about nobody. It stays when the owner of its session or thread is erased. */
+/**
+ * Process state that is about no person. It stays when the owner of its session or thread is erased.
+ */
 export const ofNobody = <Value>(value: Value): Attributed<Value> => attributed([], value);
 
 export const isAttributed = (value: unknown): value is Attributed =>
@@ -36,7 +40,7 @@ export const isAttributed = (value: unknown): value is Attributed =>
 
 export const erasedValue: Attributed<string> = Object.freeze({ [SUBJECT]: Object.freeze([]), value: ERASED });
 
-/** The value of `subject` as a list. Anything other than text names nobody. */
+/** The value of `subject` as a list. Anything other than text names no person. */
 export function subjectsIn(given: unknown): readonly string[] {
   if (typeof given === "string") return [given];
   return Array.isArray(given) ? given.filter((each): each is string => typeof each === "string") : [];
@@ -44,7 +48,7 @@ export function subjectsIn(given: unknown): readonly string[] {
 
 export const subjectsOfValue = (value: Attributed): readonly string[] => subjectsIn(value[SUBJECT]);
 
-/** Whom a message names; `undefined` if it names nobody. */
+/** Whom a message names; `undefined` if it names no person. */
 export function subjectsOfMessage({ metadata }: Message): readonly string[] | undefined {
   const subject = metadata?.["subject"];
   return subject === undefined ? undefined : subjectsIn(subject);
@@ -106,7 +110,10 @@ export function unnamedPerson(metadata: Readonly<Record<string, unknown>>): stri
 /** Of each name once in a process: a program that does it does it in every run. */
 const warned = new Set<string>();
 
-/** Says so aloud, by the member's name. Gives what was said, for those who tell it in their own way too. */
+/**
+ * Emits the warning, by the member's name, and returns its text for callers that report it in their own way
+ * too.
+ */
 export function warnOfUnnamedPerson(where: string, metadata: Readonly<Record<string, unknown>>): string | undefined {
   const name = unnamedPerson(metadata);
   if (name === undefined) return undefined;

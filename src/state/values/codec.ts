@@ -113,7 +113,7 @@ export function decodeText(text: string, name: string, met: Uint8Array[] = [], w
   return decodeParsed(tree, name, met, wrapping);
 }
 
-/** The same for a tree that was just parsed and that nobody else holds: it becomes the value. */
+/** The same for a tree that was just parsed and has no other holder: it becomes the value. */
 export const decodeParsed = (tree: unknown, name: string, met: Uint8Array[], wrapping: number): unknown =>
   decodeBelow(tree, { name, met }, 0, wrapping);
 
@@ -208,7 +208,9 @@ function decodeBelow(tree: unknown, source: Source, depth: number, wrapping: num
   return tree;
 }
 
-/** Turns a freshly parsed tree, which nobody else holds, into values; in place where possible. */
+/**
+ * Turns a freshly parsed tree, which has no other holder, into values; in place where possible.
+ */
 function decodeOwned(tree: unknown, source: Source, depth: number): unknown {
   if (typeof tree !== "object" || tree === null) return tree;
   if (depth > MAX_TREE_DEPTH) throw tooDeep(source.name);

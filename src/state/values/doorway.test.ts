@@ -11,7 +11,7 @@ class Account {
 }
 
 const looksAtYou = (): object => {
-  throw new Error("somebody called the getter");
+  throw new Error("the getter was called");
 };
 
 describe("what cannot be kept is refused, with its path", () => {

@@ -339,9 +339,9 @@ function refusals(names: readonly string[], kind: string, copy: string): Propert
 }
 
 /**
- * A value sealed with a key that is not at hand. It is stored and passed on
- * unchanged: whoever has the key can open it, and for everybody else the rest of
- * the state still loads. The doorway freezes it, like everything in a state.
+ * A value sealed with a key that is not at hand. It is stored and passed on unchanged:
+ * a process with the key can open it, and for every other one the rest of the state
+ * still loads. The doorway freezes it, like everything in a state.
  */
 export class SealedValue {
   /** The name of the key that it was sealed with, never the key. */

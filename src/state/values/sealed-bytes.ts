@@ -2,10 +2,9 @@ import { StateError } from "../../errors.ts";
 import { pathTo } from "./path.ts";
 
 /**
- * Bytes cannot be frozen. A save writes only what is new, so bytes that were
- * changed in place after they were written would differ between memory and store
- * without anybody noticing. Their checksums are taken when they are written or
- * read, and later saves check them again.
+ * Bytes cannot be frozen. A save writes only what is new, so bytes that were changed in
+ * place after they were written would differ between memory and store unnoticed. Their
+ * checksums are taken when they are written or read, and later saves check them again.
  */
 export interface WatchedBytes {
   readonly leaves: readonly { readonly bytes: Uint8Array; readonly sum: number }[];
@@ -21,7 +20,10 @@ const BYTES_PER_LOOK = 4 * 1024 * 1024;
 
 let checksum: ((bytes: Uint8Array) => number) | undefined;
 
-/** Not imported: few states hold bytes, and whoever imports the package would wait for all of `node:zlib`. */
+/**
+ * Written here instead of imported: few states hold bytes, and importing the package would load all of
+ * `node:zlib`.
+ */
 function crc32(bytes: Uint8Array): number {
   checksum ??= process.getBuiltinModule("node:zlib").crc32;
   return checksum(bytes);

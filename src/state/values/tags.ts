@@ -26,9 +26,9 @@ export type JsonObject = { readonly [key: string]: JsonValue };
 export const TAG = "$";
 
 /**
- * What lies in the `v` of a tag. `notation`: a form of our own, in which nothing was said by anyone. `members`: an
- * object with keys of the user's, "$" among them. `value`: an encoded value. `texts`: a list, of which the items at
- * these places are texts. `json`: JSON of others, in which "$" means nothing. `opaque`: nothing that can be looked into.
+ * What lies in the `v` of a tag. `notation`: a form of our own, without any person's words. `members`: an object with
+ * keys of the user's, "$" among them. `value`: an encoded value. `texts`: a list, of which the items at these places
+ * are texts. `json`: JSON of others, in which "$" means nothing. `opaque`: nothing that can be looked into.
  */
 export type Holds = "notation" | "members" | "value" | "json" | "opaque" | { readonly texts: readonly number[] };
 

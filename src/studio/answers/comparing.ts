@@ -37,7 +37,10 @@ function compared({ state: a }: SeenState, { state: b }: SeenState): StateDiff {
   return diff;
 }
 
-/** Asynchronous also where it refuses: thrown beside the other side, that one's failure would be nobody's, and end the process. */
+/**
+ * Async, so that it rejects instead of throwing: a throw beside the other side would leave that one's rejection
+ * unhandled, which ends the process.
+ */
 async function sideOf(studio: StudioContext, request: StudioRequest, side: "a" | "b"): Promise<SeenState> {
   const threadId = request.text(side);
   if (threadId === undefined) throw new Refusal("INVALID_ARGUMENT", `${side} must name a thread`);

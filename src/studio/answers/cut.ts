@@ -19,7 +19,7 @@ export const cut = (text: string, most: number = TEXT_SHOWN): CutText => ({
 
 const LIST_BYTES = 160 * 1024;
 
-/** As many from the start as keep an answer below its limit; one at least, so that whoever asks on comes to an end. */
+/** As many from the start as keep an answer below its limit; one at least, so that paging comes to an end. */
 export function fitting<Item>(items: readonly Item[], mostBytes: number = LIST_BYTES): readonly Item[] {
   let bytes = 0;
   for (const [index, item] of items.entries()) {

@@ -10,7 +10,7 @@ import { jsonText, valueAnswer } from "./value-tree.ts";
 
 const SHOWN = 50;
 
-/** A store in which nobody has kept an item yet is empty, and not an error. */
+/** A store that has never held an item is empty, and not an error. */
 async function withItems<T>(studio: StudioContext, empty: T, work: (store: Store) => Promise<T>): Promise<T> {
   try {
     return await work(await studio.items());

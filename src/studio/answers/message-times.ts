@@ -14,7 +14,7 @@ const PAGE = 500;
 /** A page of messages waits for no more headers than this: times are a convenience. */
 const MOST_PAGES = 40;
 
-/** The newest first, as far as somebody wanted to know. */
+/** The newest first, as far back as was asked for. */
 const known = new WeakMap<CheckpointContext, Recent<Mark[]>>();
 
 /**

@@ -126,7 +126,7 @@ export function shownSchema(schema: Interrupt["schema"]): { readonly schema?: Re
 
 const TROUBLED: ReadonlySet<ToolExecution["status"]> = new Set(["failed", "unknown", "denied", "waiting", "started"]);
 
-/** Whether somebody who looks for trouble wants to stop at this message. */
+/** Whether a search for problems stops at this message. */
 export function isProblem(message: Message, calls: CallIndex): boolean {
   if (message.role === "tool") return message.isError === true;
   if (message.role !== "assistant") return false;

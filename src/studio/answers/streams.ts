@@ -6,7 +6,7 @@ import type { CaseLine, EventLine, ProofLine } from "../service-api.ts";
 import type { StudioContext } from "../studio-context.ts";
 import { cutAt, LINE_SHOWN } from "./cut.ts";
 
-/** Every checkpoint from now on, a line each, until whoever reads goes away. */
+/** Every checkpoint from now on, one per line, until the client disconnects. */
 export async function* eventLines(
   { checkpointer }: StudioContext,
   { thread, signal }: StudioRequest,

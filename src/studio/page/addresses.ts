@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** Every view is an address: what it shows can be sent to somebody else, and "back" works. */
+/** Every view has an address: it can be sent to another person, and "back" works. */
 export interface Place {
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import type { Answers } from "../answer-types.ts";
 import { ROUTES, type RouteName } from "../routes.ts";
 import type { Problem } from "../service-api.ts";
 
-/** What the page knows of the way to its store: fine, or what is wrong with it. */
+/** The state of the connection to the store: fine, or what is wrong with it. */
 export type Link = "fine" | "no-token" | "no-process" | "no-store";
 export const link = signal<Link>("fine");
 /** Why the store does not answer, in its own words. */

@@ -23,7 +23,7 @@ addEventListener(
   { capture: true },
 );
 
-/** Keys of a view, while it is shown. "g g" is two strokes. Nothing is taken from somebody who types or is in a dialog. */
+/** Keys of a view, while it is shown. "g g" is two strokes. Keys typed into a field or a dialog are left alone. */
 export function useKeys(keys: Keys): void {
   const current = useRef(keys);
   current.current = keys;

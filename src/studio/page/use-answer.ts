@@ -48,7 +48,7 @@ export function useAnswer<Name extends RouteName>(
         timer = setTimeout(again, RETRY_MS);
       }
     };
-    // A page that nobody looks at asks nothing.
+    // A hidden page requests nothing.
     const again = (): void => {
       if (document.visibilityState === "visible") void once();
       else timer = setTimeout(again, RETRY_MS);

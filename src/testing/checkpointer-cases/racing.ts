@@ -8,12 +8,12 @@ import { and, assertNoThread, conversation, growThread, historyOf, loaded } from
 /** Resolves for all when the last one has arrived. */
 function meetingOf(count: number): () => Promise<void> {
   let [come, open] = [0, (): void => undefined];
-  const everybody = new Promise<void>((resolve) => {
+  const everyone = new Promise<void>((resolve) => {
     open = resolve;
   });
   return () => {
     if (++come === count) open();
-    return everybody;
+    return everyone;
   };
 }
 

@@ -135,10 +135,10 @@ export const livingCases: readonly StoreCase[] = storeCasesOf("instances", [
       assert.equal(await context.forget("pet"), true);
       assert.equal(await context.forget("pet"), false);
       assert.deepEqual(await other.recall("pet"), { text: "likes dogs and cats" });
-      const nobody = new StoreContext(subject);
-      await failsWith("INVALID_ARGUMENT", () => nobody.remember("pet", 1), "remembering for nobody");
-      await failsWith("INVALID_ARGUMENT", () => nobody.searchMemories("cats"), "searching for nobody");
-      await failsWith("INVALID_ARGUMENT", async () => nobody.forSession(), "no session");
+      const ownerless = new StoreContext(subject);
+      await failsWith("INVALID_ARGUMENT", () => ownerless.remember("pet", 1), "remembering without an owner");
+      await failsWith("INVALID_ARGUMENT", () => ownerless.searchMemories("cats"), "searching without an owner");
+      await failsWith("INVALID_ARGUMENT", async () => ownerless.forSession(), "no session");
     },
   },
 ]);

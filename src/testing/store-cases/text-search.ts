@@ -20,7 +20,7 @@ async function putNotes({ subject }: StoreFixture): Promise<void> {
   await subject.putBatch(
     Object.entries(NOTES).map(([key, text], index) => ({ namespace: NS, key, value: { text, odd: index % 2 === 1 } })),
   );
-  await subject.put(["other"], "cats", { text: "Cats of somebody else." });
+  await subject.put(["other"], "cats", { text: "Cats of another owner." });
 }
 
 export const textSearchCases: readonly StoreCase[] = storeCasesOf("text search", [

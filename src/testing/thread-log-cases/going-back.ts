@@ -101,7 +101,7 @@ export const goingBackCases: readonly ThreadLogCase[] = threadLogCasesOf("going 
         assert.deepEqual(
           chain?.records.map(({ writeId }) => writeId),
           now.map(({ writeId }) => writeId),
-          `to whoever knows the lost record ${seq}`,
+          `to a caller that knows the lost record ${seq}`,
         );
       }
       const newer = await stale.readTail("t", { newerThan: placeAt(2) });

@@ -5,7 +5,7 @@ import { Failure } from "../asking.ts";
 import { agoText, exactTime, plural } from "../wording.ts";
 import { Icon, type IconName } from "./icons.tsx";
 
-/** Relative for the eye, exact for whoever asks. */
+/** Relative at a glance, exact on hover. */
 export const When = ({ at }: { readonly at: number | undefined }) =>
   at === undefined ? (
     <span class="faint">not known</span>
@@ -34,13 +34,16 @@ export const Badge = ({
   </span>
 );
 
-/** What a thread waits for. From a store alone nobody can tell crashed from running, so no verdict is made of it. */
+/**
+ * What a thread waits for. A store alone cannot tell a crashed run from a running one, so the badges pass no
+ * verdict.
+ */
 export const StandingBadges = ({ standing }: { readonly standing: ShownStanding | undefined }) => {
   const { waiting, inDoubt, pending, stopped, unfinished } = standing ?? {};
   return (
     <>
       {inDoubt !== undefined && (
-        <Badge tone="alarm" icon="warning" title="A call was begun, and nobody knows whether it took effect">
+        <Badge tone="alarm" icon="warning" title="A call was begun, and it is unknown whether it took effect">
           {inDoubt === 1 ? "call in doubt" : `${plural(inDoubt, "call")} in doubt`}
         </Badge>
       )}
@@ -50,7 +53,7 @@ export const StandingBadges = ({ standing }: { readonly standing: ShownStanding 
         </Badge>
       )}
       {pending !== undefined && (
-        <Badge tone="note" title="Somebody else works on it and will bring the result">
+        <Badge tone="note" title="It is being worked on elsewhere, and the result will arrive from there">
           {pending === 1 ? "call under way elsewhere" : `${plural(pending, "call")} under way elsewhere`}
         </Badge>
       )}
@@ -131,7 +134,7 @@ export const Loading = ({ what }: { readonly what: string }) => (
 
 const ADVICE: Readonly<Record<string, string>> = {
   NOT_FOUND: "It may have been deleted meanwhile.",
-  CONFLICT: "Somebody else was faster. Look at the thread as it is now, then decide again.",
+  CONFLICT: "Another writer was faster. Look at the thread as it is now, then decide again.",
   CORRUPT: "Health can prove every record and say what is lost. The other checkpoints of the thread may still load.",
   INCOMPATIBLE: "It was written by a newer version. Upgrade holdfast to read it.",
   PERMISSION_DENIED: "",

@@ -16,11 +16,16 @@ const STATUS: Readonly<
     "warning",
     "It was begun and no outcome is recorded. It may be running, or its process died.",
   ],
-  waiting: ["waits for a person", "ask", "question", "It goes on when somebody has answered."],
-  pending: ["under way elsewhere", "note", undefined, "Somebody else works on it and will bring its result."],
+  waiting: ["waits for a person", "ask", "question", "It continues once a person has answered."],
+  pending: [
+    "under way elsewhere",
+    "note",
+    undefined,
+    "It is being worked on elsewhere, and the result will arrive from there.",
+  ],
   succeeded: ["succeeded", "good", "check", "It took effect, and its result is in the thread."],
-  failed: ["failed", "alarm", "cross", "It failed, and the model was told so."],
-  unknown: ["in doubt", "alarm", "warning", "It was begun, and nobody knows whether it took effect."],
+  failed: ["failed", "alarm", "cross", "It failed, and the model was told."],
+  unknown: ["in doubt", "alarm", "warning", "It was begun, and it is unknown whether it took effect."],
   denied: ["denied", "note", "cross", "A person did not let it run."],
 };
 
@@ -48,7 +53,7 @@ const EFFECT: Readonly<Record<string, string>> = {
 /** What the library does with a call that a crash left open, by what the tool said of itself. */
 export function nextRunText({ effect }: ShownExecution): string {
   if (effect === "pure" || effect === "idempotent") return "The next run starts it again: repeating it does no harm.";
-  return "The next run does not start it again. It stays in doubt until somebody finds out how it ended.";
+  return "The next run does not start it again. It stays in doubt until a person finds out how it ended.";
 }
 
 export const callFacts = (execution: ShownExecution): string => {
@@ -58,7 +63,7 @@ export const callFacts = (execution: ShownExecution): string => {
   return [took, tries, effect === undefined ? undefined : EFFECT[effect]?.split(":")[0]].filter(Boolean).join(" · ");
 };
 
-/** A call inside the conversation, with what the ledger knows of it. */
+/** A call inside the conversation, with what the ledger records about it. */
 export const ToolCallBlock = ({
   call,
   thread,

@@ -11,7 +11,10 @@ import { plural, shortId } from "../wording.ts";
 
 const isInDoubt = ({ status }: LedgerRow): boolean => status === "unknown" || status === "started";
 
-/** Every call of a tool, those in doubt first: nobody else can say how they ended. */
+/**
+ * Every call of a tool, those in doubt first: they need a person to find out how they
+ * ended.
+ */
 export const LedgerView = ({
   thread,
   at,

@@ -7,7 +7,7 @@ import { Icon } from "../parts/icons.tsx";
 import { useAnswer } from "../use-answer.ts";
 import { numberText, plural } from "../wording.ts";
 
-/** What is known of a thread's newest checkpoint, and which one is shown. */
+/** The thread's newest checkpoint, and which one is shown. */
 export interface LiveThread {
   readonly shownHead: string | undefined;
   readonly shownMessages: number;

@@ -89,7 +89,7 @@ export const MessagesView = ({
   const { total, checkpointId } = known;
   if (total === 0)
     return (
-      <Empty title="Nobody has said anything yet">
+      <Empty title="No messages yet">
         <p>This checkpoint has no messages.</p>
       </Empty>
     );

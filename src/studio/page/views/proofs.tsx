@@ -9,7 +9,7 @@ import { plural } from "../wording.ts";
 type Finding = Extract<ProofLine, { readonly type: "finding" }>;
 type FailedCase = Extract<CaseLine, { readonly type: "failed" }>;
 
-/** What the two streams told so far. */
+/** What the two streams have reported so far. */
 interface Told {
   readonly records?: Exclude<ProofLine, Finding>;
   readonly findings: readonly Finding[];

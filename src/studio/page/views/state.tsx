@@ -16,7 +16,7 @@ const TOTALS: Readonly<Record<string, string>> = {
   outputTokens: "output tokens",
 };
 
-/** One checkpoint: what is known of it, and every field of its state. */
+/** One checkpoint: its facts, and every field of its state. */
 export const StateView = ({
   thread,
   at,

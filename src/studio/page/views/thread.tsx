@@ -33,7 +33,7 @@ const GRAPH_TABS: readonly (readonly [tab: ThreadTab, label: string])[] = [
   ["charts", "Charts"],
 ];
 
-/** Follows the thread: new checkpoints are told, and shown when somebody wants to see them. */
+/** Follows the thread: new checkpoints are announced, and shown on request. */
 function useLive(thread: string, head: ThreadAnswer | undefined, again: () => void): LiveThread {
   const [shown, setShown] = useState<{ thread: string; head: string; messages: number }>();
   const [newest, setNewest] = useState<{ head: string; messages: number }>();

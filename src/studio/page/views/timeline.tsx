@@ -9,7 +9,10 @@ import { Icon } from "../parts/icons.tsx";
 import { useAnswer } from "../use-answer.ts";
 import { bytesText, durationText, numberText, plural, shortId } from "../wording.ts";
 
-/** Saves of one turn follow each other within this; they are folded unless somebody opens them. */
+/**
+ * Saves of one turn that follow each other within this time are folded into one row, which can be
+ * opened.
+ */
 const SAME_TURN_MS = 2000;
 
 interface Turn {
