@@ -77,6 +77,7 @@ export class StandInDatabase {
   async cancel(): Promise<void> {
     const { processID } = this.#client as unknown as { processID: number };
     const other = new Client(this.#address);
+    other.on("error", () => undefined);
     try {
       await other.connect();
       await other.query("SELECT pg_cancel_backend($1)", [processID]);

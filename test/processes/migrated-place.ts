@@ -29,6 +29,7 @@ export async function openPlace(
   const prefix = dsn.searchParams.get("tablePrefix") ?? "";
   dsn.searchParams.delete("tablePrefix");
   const pool = new Pool({ connectionString: dsn.href, max: 2 });
+  pool.on("error", () => undefined);
   const observed: PostgresPool = observedPool(pool, ({ text }) => onStatement(text));
   const bounds = { connectTimeoutMs: 10_000, statementTimeoutMs: 30_000 };
   return {

@@ -31,8 +31,9 @@ export function observedPool(
     }) as unknown as PostgresClient;
   return {
     connect: async () => observed(await pool.connect()),
-    on: (event, listener) => pool.on(event, listener),
-    removeListener: (event, listener) => pool.removeListener(event, listener),
+    on: (event: string, listener: (told: never) => void) => pool.on(event as "error", listener as () => void),
+    removeListener: (event: string, listener: (told: never) => void) =>
+      pool.removeListener(event, listener as () => void),
     end: () => pool.end(),
   };
 }

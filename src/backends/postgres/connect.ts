@@ -15,7 +15,9 @@ import type { PostgresHandle } from "./handle.ts";
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "acquire", listener: (client: PostgresClient) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "acquire", listener: (client: PostgresClient) => void): unknown;
   end(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import type { MigratedStore, Part } from "../../driver/migrations.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { VersionWatch } from "../../driver/version-watch.ts";
 import { type Asking, ask, type Bounds, nobodyWaitsFor, type TextRow } from "./ask.ts";
-import type { ConnectionSettings, PostgresPool } from "./connect.ts";
+import type { ConnectionSettings, PostgresClient, PostgresPool } from "./connect.ts";
 import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
 import type { TableNames } from "./layout.ts";
 import { openPool } from "./open-client.ts";
@@ -35,6 +35,7 @@ export class PostgresHandle {
     const pool = isOurs ? await openPool({ ...settings, dsn: source.dsn }) : source.pool;
     // The server ends idle connections when it restarts. Without a listener that would end this process too.
     pool.on("error", ignore);
+    pool.on("acquire", listenMeanwhile);
     let durability: Durability | undefined;
     const bounds: Bounds = { ...settings, isOurs, isReplicated: () => durability === "replicated" };
     try {
@@ -83,6 +84,7 @@ export class PostgresHandle {
 async function letGo(pool: PostgresPool, isOurs: boolean): Promise<void> {
   if (!isOurs) {
     pool.removeListener("error", ignore);
+    pool.removeListener("acquire", listenMeanwhile);
     return;
   }
   await nobodyWaitsFor(pool);
@@ -90,3 +92,12 @@ async function letGo(pool: PostgresPool, isOurs: boolean): Promise<void> {
 }
 
 const ignore = (): void => undefined;
+
+/**
+ * The pool stops listening to a connection that it hands out, and its promise tells us later. A server that goes down
+ * may have said so in the packet that made the connection ready, and that is an event before we can listen.
+ */
+function listenMeanwhile(client: PostgresClient): void {
+  client.on("error", ignore);
+  setImmediate(() => client.removeListener("error", ignore));
+}
