@@ -19,6 +19,8 @@ export interface SqlSession {
 
 /** How plain transactions are made. */
 export interface Transactions {
+  /** How many bytes of records one statement takes. A single record is never larger. */
+  readonly maxRecordBytes: number;
   /** Runs one statement, committed by itself. */
   ask(statement: SqlText, values: Values): Promise<Answer>;
   /** Commits where `work` resolves with something, and rolls back where it resolves with `undefined` or rejects. */
@@ -48,12 +50,57 @@ const recordValues = (record: LogRecord): Values => ({
   ...{ metadata: record.metadata, body_bytes: record.body.byteLength, body: record.body },
 });
 
+/** How many rows one INSERT takes. They are few numbers, because clients and servers keep every text that they prepared. */
+const ROWS_TOGETHER: readonly number[] = [64, 8, 1];
+/** More at once would only take memory. */
+const MOST_BYTES_TOGETHER = 4 * 1024 * 1024;
+
+interface RowToInsert {
+  readonly values: Values;
+  readonly bytes: number;
+}
+
+const recordRow = (record: LogRecord): RowToInsert => {
+  const values = recordValues(record);
+  const beside = [record.header, record.metadata, values["names"]].map((each) => Buffer.byteLength(String(each ?? "")));
+  return { values, bytes: beside.reduce((sum, bytes) => sum + bytes, record.body.byteLength) };
+};
+
+const nameRows = ({ seq, names = [] }: LogRecord): readonly RowToInsert[] =>
+  names.map((name) => ({ values: { name, seq }, bytes: Buffer.byteLength(name) }));
+
+/** The rows of one thread, as few statements: each with so many rows as it takes, and its values. */
+function* rowsTogether(
+  rows: readonly RowToInsert[],
+  mostBytes: number,
+): Generator<readonly [count: number, values: Values]> {
+  for (let at = 0; at < rows.length; ) {
+    const fits = (count: number): boolean =>
+      at + count <= rows.length &&
+      rows.slice(at, at + count).reduce((sum, { bytes }) => sum + bytes, 0) <= Math.min(mostBytes, MOST_BYTES_TOGETHER);
+    const count = ROWS_TOGETHER.find(fits) ?? 1;
+    const values = rows
+      .slice(at, at + count)
+      .flatMap((row, place) => Object.entries(row.values).map(([name, value]) => [`${name}_${place}`, value] as const));
+    yield [count, Object.fromEntries(values)];
+    at += count;
+  }
+}
+
 /** The texts of every change. */
 function texts(dialect: PlainDialect, { threads, records, names, members, words }: PlainTables) {
   const { now, statement, jsonNumbers, later } = dialect;
   const isPlace = "generation = :generation AND tail = :tail AND tail_write_id = :tail_write_id";
   const gone = `(seq < :below OR seq IN (SELECT d.n FROM ${jsonNumbers("dropped")} d))`;
   const alive = `(expires_at IS NULL OR expires_at > ${now})`;
+  const inserting = (table: string, columns: readonly string[]): ((rows: number) => SqlText) => {
+    const row = (place: number): string => `(:thread, ${columns.map((column) => `:${column}_${place}`).join(", ")})`;
+    const text = (rows: number): SqlText =>
+      statement(`INSERT INTO ${table} (thread_id, ${columns.join(", ")})
+      VALUES ${Array.from({ length: rows }, (_, place) => row(place)).join(", ")}`);
+    const ready = new Map(ROWS_TOGETHER.map((rows) => [rows, text(rows)]));
+    return (rows) => ready.get(rows) ?? text(rows);
+  };
   return {
     begin: statement(`INSERT INTO ${threads} (thread_id, generation, tail, tail_write_id, head, members, expires_at)
       VALUES (:thread, :generation, :tail, :tail_write_id, :head, :members, ${later("ttl_ms")})`),
@@ -64,16 +111,13 @@ function texts(dialect: PlainDialect, { threads, records, names, members, words 
       stale = 1, indexed = LEAST(indexed, :kept), edits = edits + :edits,
       expires_at = COALESCE(${later("ttl_ms")}, expires_at) WHERE thread_id = :thread`),
     metadataOf: statement(`SELECT metadata FROM ${records} WHERE thread_id = :thread AND seq = :seq`),
-    insert: statement(`INSERT INTO ${records} (thread_id, seq, ${RECORD.join(", ")})
-      VALUES (:thread, :seq, ${RECORD.map((column) => `:${column}`).join(", ")})`),
-    replace: statement(`UPDATE ${records} SET ${RECORD.map((column) => `${column} = :${column}`).join(", ")}
-      WHERE thread_id = :thread AND seq = :seq`),
+    insert: inserting(records, ["seq", ...RECORD]),
     countThere: statement(`SELECT COUNT(*) AS found FROM ${records} WHERE thread_id = :thread
       AND seq IN (SELECT d.n FROM ${jsonNumbers("seqs")} d)`),
     dropRecords: statement(`DELETE FROM ${records} WHERE thread_id = :thread AND ${gone}`),
     dropNames: statement(`DELETE FROM ${names} WHERE thread_id = :thread AND ${gone}`),
     dropWords: statement(`DELETE FROM ${words} WHERE thread_no = :thread_no AND (seq > :kept OR ${gone})`),
-    name: statement(`INSERT INTO ${names} (thread_id, name, seq) VALUES (:thread, :name, :seq)`),
+    names: inserting(names, ["name", "seq"]),
     addMembers: statement(`INSERT INTO ${members} (member, thread_id)
       SELECT d.n, :thread FROM ${jsonNumbers("numbers")} d`),
     dropMembers: statement(`DELETE FROM ${members} WHERE thread_id = :thread
@@ -157,11 +201,12 @@ export class PlainChanges {
       ...{ members: storedMembers(after), kept, edits: isEdit ? 1 : 0, ttl_ms: ttlMs },
     });
     if (isEdit) await this.#edit(session, threadId, request, { thread_no: numberIn(thread, "thread_no"), kept });
-    await this.#insert(session, threadId, added);
+    await this.#insert(session, threadId, [...replace, ...added]);
     await this.#moveMembers(session, threadId, before, after);
     return true;
   }
 
+  /** Removes what is dropped and what is replaced. */
   async #edit(
     session: SqlSession,
     thread: string,
@@ -169,30 +214,25 @@ export class PlainChanges {
     words: { readonly thread_no: number; readonly kept: number },
   ): Promise<void> {
     const replaced = replace.map(({ seq }) => seq);
-    const seqs = JSON.stringify(replaced);
     if (replaced.length > 0) {
-      const { rows } = await session.ask(this.#sql.countThere, { thread, seqs });
-      if (numberIn(rows[0], "found") < replaced.length) throw replacedNothing();
+      const { rows } = await session.ask(this.#sql.countThere, { thread, seqs: JSON.stringify(replaced) });
+      const isThere = numberIn(rows[0], "found") === replaced.length && replaced.every((seq) => seq >= dropBelow);
+      if (!isThere) throw replacedNothing();
     }
-    const gone = { thread, below: dropBelow, dropped: JSON.stringify(drop) };
-    if (drop.length > 0 || dropBelow > 0) await session.ask(this.#sql.dropRecords, gone);
-    await session.ask(this.#sql.dropNames, { ...gone, dropped: JSON.stringify([...drop, ...replaced]) });
+    const gone = { thread, below: dropBelow, dropped: JSON.stringify([...drop, ...replaced]) };
+    for (const statement of [this.#sql.dropRecords, this.#sql.dropNames]) await session.ask(statement, gone);
     await session.ask(this.#sql.dropWords, { ...gone, ...words });
-    for (const record of replace) {
-      await session.ask(this.#sql.replace, { thread, ...recordValues(record) });
-      await this.#keepNames(session, thread, record);
-    }
   }
 
   async #insert(session: SqlSession, thread: string, records: readonly LogRecord[]): Promise<void> {
-    for (const record of records) {
-      await session.ask(this.#sql.insert, { thread, ...recordValues(record) });
-      await this.#keepNames(session, thread, record);
+    for (const [kind, rows] of [
+      ["insert", records.map(recordRow)],
+      ["names", records.flatMap(nameRows)],
+    ] as const) {
+      for (const [count, values] of rowsTogether(rows, this.#database.maxRecordBytes)) {
+        await session.ask(this.#sql[kind](count), { thread, ...values });
+      }
     }
-  }
-
-  async #keepNames(session: SqlSession, thread: string, { seq, names = [] }: LogRecord): Promise<void> {
-    for (const name of names) await session.ask(this.#sql.name, { thread, name, seq });
   }
 
   /** The members of the checkpoint that stands for the thread from now on. */

@@ -30,10 +30,10 @@ export function reads(dialect: SqlDialect, { threads, records, names }: SqlTable
   const { entry, body, page, now, statement } = dialect;
   const alive = `(t.expires_at IS NULL OR t.expires_at > ${now})`;
   const record = (wanted?: string): string => `${entry("r")}, ${body("r", wanted)}`;
-  /** The position of the newest record with the name, as its first or a further one. */
-  const newestNamed = `(SELECT MAX(f.seq) FROM (
-        SELECT MAX(c.seq) AS seq FROM ${records} c WHERE c.thread_id = :thread AND c.checkpoint_id = :name
-        UNION ALL SELECT MAX(o.seq) FROM ${names} o WHERE o.thread_id = :thread AND o.name = :name) f)`;
+  /** The position of the newest record with the name, as its first or a further one; 0 if there is none. */
+  const newestNamed = `GREATEST(
+        COALESCE((SELECT MAX(f.seq) FROM ${records} f WHERE f.thread_id = :thread AND f.checkpoint_id = :name), 0),
+        COALESCE((SELECT MAX(o.seq) FROM ${names} o WHERE o.thread_id = :thread AND o.name = :name), 0))`;
   /** The page is cut before heads are joined, so that no plan reads more heads than the page needs. */
   const threadPage = (to: string): string => `SELECT t.thread_id, ${entry("r")} FROM (
         SELECT t.thread_id, t.head FROM ${threads} t
