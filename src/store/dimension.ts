@@ -29,9 +29,9 @@ export class Dimension {
     return this.#isConfirmed;
   }
 
-  /** Whether there are vectors, of any length. */
+  /** Whether there are vectors, of any length, as the storage says now: those that were known may be gone. */
   async hasVectors(): Promise<boolean> {
-    if (!this.#isConfirmed) await this.#confirm();
+    await this.#confirm();
     return this.#isConfirmed;
   }
 
@@ -69,7 +69,10 @@ export class Dimension {
 
   async #confirm(): Promise<void> {
     const stored = await this.#access.call({ operation: "dimension" }, async (driver) => driver.dimension?.([]));
-    if (stored === undefined) return;
+    if (stored === undefined) {
+      [this.#known, this.#isConfirmed] = [this.#wanted, false];
+      return;
+    }
     if (this.#wanted !== undefined && this.#wanted !== stored) {
       const message = `the store holds vectors of ${stored} numbers, and the option dimension is ${this.#wanted}: keep other vectors in a store of their own`;
       throw new StateError("INVALID_ARGUMENT", message, { backend: this.#access.driver.name });

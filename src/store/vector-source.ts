@@ -10,6 +10,9 @@ import { writeTerms } from "./write-terms.ts";
 /** An item, so that it lies wherever the vectors lie: below a tenant's prefix, behind a service, in a copy of the storage. */
 const SOURCE: ItemId = { namespace: ["holdfast:vectors"], key: "model" };
 
+const modelIn = (item: StoredItem | undefined): unknown =>
+  item && decodeItem<{ readonly model?: unknown } | null>(item).value?.model;
+
 /**
  * The model that a store's vectors come from. Two models may give vectors of one length that have nothing to do with each
  * other: a search among both answers with nonsense, and without an error. So the first write of a named embedder leaves its
@@ -29,24 +32,31 @@ export class VectorSource {
     this.#name = typeof name === "string" && name !== "" ? name : undefined;
   }
 
-  /** Refuses to work with this embedder beside the vectors of another one. */
+  /** Refuses to work with this embedder beside the vectors of another one; asks the storage only until it was the same once. */
+  async assertKnown(): Promise<void> {
+    if (!this.#isNoted) await this.note();
+  }
+
+  /** The same as the storage says now: the vectors that were there may be gone, and another model may have taken over. */
   async assertSame(): Promise<void> {
     await this.note();
   }
 
-  /** What has to be written in one step with vectors of this embedder; `undefined` if its name is there already. */
+  /**
+   * What has to be written in one step with vectors of this embedder; `undefined` if its name is there already. Looked up
+   * for each write. What is left open is the moment between: in it all vectors would have to go and another model begin.
+   */
   async note(): Promise<PutChange | undefined> {
-    if (this.#name === undefined || this.#isNoted) return undefined;
+    if (this.#name === undefined) return undefined;
     // Without vectors, the name was read before: who puts the first ones writes it anew, and this write is refused then.
     // With them it is read after, so that it is that of these vectors or of later ones.
     const before = await this.#read();
+    if (this.#isNoted && modelIn(before) === this.#name) return undefined;
     const hasVectors = await this.#dimension.hasVectors();
     const there = hasVectors ? await this.#read() : before;
-    const noted = there && decodeItem<{ readonly model?: unknown } | null>(there).value?.model;
-    if (hasVectors && noted === this.#name) {
-      this.#isNoted = true;
-      return undefined;
-    }
+    const noted = modelIn(there);
+    this.#isNoted = hasVectors && noted === this.#name;
+    if (this.#isNoted) return undefined;
     // The name of vectors that were all removed since is written anew: another model may be about to take its place.
     if (hasVectors && typeof noted === "string") throw this.#another(noted, this.#name);
     const encoded = encodeItem({ model: this.#name }, undefined);

@@ -126,7 +126,7 @@ async function writeFitting(
   const { access, dimension, source } = context;
   const assertFitting = async (): Promise<void> => {
     await assertOneDimension(context, operation, changes);
-    if (isEmbedded) await source.assertSame();
+    if (isEmbedded) await source.assertKnown();
   };
   await assertFitting();
   if (dimension.isConfirmed) return apply(access, operation, all);
@@ -276,7 +276,7 @@ async function withVectors(
 ): Promise<readonly PutChange[]> {
   const texts = prepared.flatMap(({ toEmbed }) => toEmbed ?? []);
   if (embedder === undefined || texts.length === 0) return prepared.map(({ change }) => change);
-  await source.assertSame();
+  await source.assertKnown();
   const vectors = [...(await embed(embedder, texts, { purpose: "store", timeoutMs: embedTimeoutMs }))];
   const changes: PutChange[] = [];
   for (const { change, toEmbed } of prepared) {

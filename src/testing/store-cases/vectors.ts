@@ -236,9 +236,20 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
       const other = embeddedBy(await another(fixture), "other model");
       assert.deepEqual(await other.search(NS, { query: "text", mode: "semantic" }), []);
       await other.put(NS, "b", "text");
-      const late = embeddedBy(await another(fixture), "one");
-      const failure = await failsWith("INVALID_ARGUMENT", () => late.put(NS, "c", "text"), "the model from before");
-      assert.match(failure.message, /come from the embedding model "other model"/);
+      // A process that has been there all the time, and one that comes.
+      for (const late of [one, embeddedBy(await another(fixture), "one")]) {
+        for (const work of [
+          () => late.put(NS, "c", "text"),
+          () => late.search(NS, { query: "text", mode: "semantic" }),
+        ]) {
+          const failure = await failsWith("INVALID_ARGUMENT", work, "the model from before");
+          assert.match(failure.message, /come from the embedding model "other model"/);
+        }
+      }
+      await other.clearNamespace(NS);
+      await one.put(NS, "d", "text");
+      assert.deepEqual(keysOf(await one.search(NS, { query: "text", mode: "semantic" })), ["d"]);
+      await failsWith("INVALID_ARGUMENT", () => other.put(NS, "e", "text"), "the model that was there in between");
     },
   },
   {
