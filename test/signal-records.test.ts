@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { InMemoryStore, MemoryCheckpointer } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import { openCheckpointer } from "../src/backends/open.ts";
 import { BaseCheckpointer } from "../src/checkpoint/base-checkpointer.ts";
 import { capabilities } from "../src/checkpoint/capabilities.ts";
-import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
+import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
 import { REMEMBERED_MS } from "../src/checkpoint/signals/mailbox.ts";
 import { saverOf } from "../src/saver/checkpoint-saver.ts";
@@ -178,6 +179,22 @@ describe("other work on the thread", () => {
     await checkpointer.save(state, "t");
     expect(await storedIn(checkpointer)).toMatch(/"messages":3[^}]*}(?!.*"mail")/);
     expect((await checkpointer.send("t", { message: "words" }, { id: "one" })).isRepeated).toBe(false);
+  });
+
+  test("a process with a fast clock forgets no id early where the storage has a clock", async () => {
+    const clock = { now: () => Date.UTC(2026, 0, 1) };
+    class WithClock extends MemoryLog {
+      override readonly capabilities = { ...new MemoryLog().capabilities, clock: true };
+      override now = async (): Promise<number> => clock.now();
+    }
+    const log = new WithClock();
+    const slow = new Checkpointer(log, clock);
+    const fast = new Checkpointer(log, { now: () => clock.now() + 2 * REMEMBERED_MS });
+    await slow.save(said("1"), "t");
+    await slow.send("t", { message: "words" }, { id: "one" });
+    await slow.save(((await slow.load("t")) as AgentState).withMessage(userMessage("2")), "t", { consumes: ["one"] });
+    await fast.save(((await fast.load("t")) as AgentState).withMessage(userMessage("3")), "t");
+    expect((await slow.send("t", { message: "words" }, { id: "one" })).isRepeated).toBe(true);
   });
 
   test("a graph's thread, and a checkpointer that compares no heads, refuse what is sent", async () => {

@@ -18,7 +18,7 @@ import type { Tail, Thread } from "../thread/thread.ts";
 export const MOST_WAITING = 64;
 export const MOST_WAITING_BYTES: number = 1024 * 1024;
 
-/** Ids that were taken in are remembered for this long, and this many of them in each thread: the newest. */
+/** Ids that were taken in are remembered for this long by the storage's clock, if it has one, and so many in each thread: the newest. */
 export const REMEMBERED_MS: number = 24 * 60 * 60 * 1000;
 export const MOST_REMEMBERED = 32;
 
@@ -34,7 +34,9 @@ const mailOf = (known: Known | undefined): MailFacts | undefined =>
 
 export const waitingAt = (known: Known | undefined): NonNullable<MailFacts["waiting"]> => mailOf(known)?.waiting ?? [];
 
-export const takenAt = (known: Known | undefined): readonly TakenSignal[] => mailOf(known)?.taken ?? [];
+const takenAt = (known: Known | undefined): readonly TakenSignal[] => mailOf(known)?.taken ?? [];
+
+export const hasTaken = (known: Known | undefined): boolean => takenAt(known).length > 0;
 
 /** Whether a signal of this id waits already, or was taken in. */
 export function isKnownSignal(known: Known, id: string): boolean {

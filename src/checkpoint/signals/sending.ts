@@ -1,5 +1,6 @@
 import { assertSignalId, newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
+import { sleep } from "../../internal/time.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { isPlainObject } from "../../state/values/doorway.ts";
 import type { CheckpointContext } from "../context.ts";
@@ -83,8 +84,10 @@ export async function sendStored(
   const thread = new Thread(context, threadId, "send");
   const body = bodyOfSignal(stored);
   const most = Math.min(MOST_WAITING_BYTES, Math.floor(context.log.capabilities.maxRecordBytes / 8));
-  const plan = async (tail: Tail | undefined): Promise<Plan | undefined> => {
-    const behind = await mayReceive(context, threadId, tail);
+  let lost = 0;
+  const plan = async (tail: Tail | undefined, isRetry: boolean): Promise<Plan | undefined> => {
+    const newest = isRetry ? await tailAfterOthers(thread, id, ++lost) : tail;
+    const behind = await mayReceive(context, threadId, newest);
     if (isKnownSignal(behind, id)) return undefined;
     assertRoom(context, threadId, behind, body.byteLength, most);
     const [seq, now] = [behind.seq + 1, context.now()];
@@ -106,8 +109,29 @@ export async function sendStored(
     isFailed: false,
     ifMayBe: IF_MAY_BE,
   };
-  const sent = await thread.append(await thread.tail(), plan, attempts);
+  const sent = await thread.append(await tailAfterOthers(thread, id, 0), plan, attempts);
   return { id, isRepeated: sent === undefined };
+}
+
+/** So many requests a sender waits at most, and never longer than the time: a storage that stalls is not its own measure. */
+const MOST_WAITS = 16;
+const LONGEST_WAIT_MS = 2_000;
+/** So few signals are no crowd. */
+const NO_CROWD = 2;
+
+/**
+ * The tail to send behind. Each signal makes the save of whoever runs the thread begin anew, so a sender gives way: where
+ * signals wait already, and after each race that it lost, it waits before it looks, at random and by what a request
+ * takes here. The holder waits for nothing, so that it gets through within a few attempts, however slow the storage is.
+ */
+async function tailAfterOthers(thread: Thread, id: string, lost: number): Promise<Tail | undefined> {
+  const began = performance.now();
+  const tail = await thread.tail();
+  const waiting = waitingAt(tail).length;
+  if (tail === undefined || (lost === 0 && waiting < NO_CROWD) || isKnownSignal(tail, id)) return tail;
+  const requests = Math.min(waiting + 2 ** lost, MOST_WAITS);
+  await sleep(Math.min((performance.now() - began) * requests, LONGEST_WAIT_MS) * Math.random());
+  return thread.tail();
 }
 
 /** The tail of a thread that takes signals; refuses the others. */

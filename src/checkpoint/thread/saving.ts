@@ -26,7 +26,15 @@ import {
   type ThreadFacts,
   withChecksum,
 } from "../record/record.ts";
-import { broughtAlong, type MailChange, mailAfter, waitingRecords, waitsBeside, withMail } from "../signals/mailbox.ts";
+import {
+  broughtAlong,
+  hasTaken,
+  type MailChange,
+  mailAfter,
+  waitingRecords,
+  waitsBeside,
+  withMail,
+} from "../signals/mailbox.ts";
 import {
   type Attempt,
   assertNotDeleted,
@@ -251,6 +259,8 @@ class Saving {
     if (mayBeLeased(this.#expected?.tail, this.#options.lease)) await this.#heedLease();
     // Another save of the same state may have ended meanwhile.
     this.#position = positionOf(this.#context, this.#state, this.#thread.id);
+    // Ids are remembered by the storage's clock: by one that is fast, they would be forgotten too early.
+    if (this.#options.consumes !== undefined || hasTaken(this.#expected?.tail)) await this.#context.clock.ready();
     this.#signals = this.#leavesSignals() ? await waitingRecords(this.#thread, this.#expected?.tail) : [];
     const body = this.#planBody();
     if (!isNamed || this.#expected === undefined) return this.#recordOf(body, {});
@@ -381,7 +391,7 @@ class Saving {
     const mail =
       behind?.thread?.mail === undefined && consumes.length === 0
         ? NO_MAIL
-        : mailAfter(behind, generation, consumes, this.#signals, { seq, now: createdAt });
+        : mailAfter(behind, generation, consumes, this.#signals, { seq, now: Math.floor(this.#context.clock.now()) });
     const fields: RecordFields = {
       kind: planned.kind,
       createdAt,
