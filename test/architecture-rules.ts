@@ -78,6 +78,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/agent/saving/thread-session.ts": "how long a save is tried, and how long it takes",
   "src/agent/telemetry/telemetry.ts": "how long a call takes",
   "src/checkpoint/thread/thread.ts": "how long a call may lose against other writers",
+  "src/checkpoint/signals/sending.ts": "senders wait at random, by what a request takes, for a run to save",
   "src/internal/concurrency.ts": "how long a wave took, and so how long to rest: nothing that is kept",
   "src/backends/postgres/sorting-words.ts":
     "when words are sorted into their index: the same once in a while for any number of processes",
