@@ -17,7 +17,7 @@ const HEAP_MB = 64;
 const COMMANDS: readonly (readonly string[])[] = [
   ["threads", "{from}", "--all", "-o", "ndjson"],
   ["vacuum", "{from}", "--keep-last", "1", "--dry-run", "-o", "ndjson"],
-  ["inventory", "{from}", "nobody"],
+  ["inventory", "{from}", "absent"],
   ["copy", "{from}", "{to}", "--jobs", "4"],
   ["verify", "{to}"],
 ];
@@ -25,7 +25,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 interface CommandRun {
   readonly command: string;
   readonly seconds: number;
-  /** What it cost, whoever else had the machine meanwhile. */
+  /** Processor time, so that other load on the machine does not count. */
   readonly cpuSeconds: number;
 }
 

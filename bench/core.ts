@@ -1,9 +1,9 @@
 /**
- * What this package itself costs, above any storage: the processor's time of a
- * save and of a cold load in memory. Processor time and the least of many short
- * rounds, because whatever else runs on the machine only adds to it. A round of
- * loads is long enough for the collection of its own garbage, and so is one of
- * `JSON.parse`: alone, a parse of 4,000 messages leaves that to whoever comes next.
+ * What this package itself costs, above any storage: the processor's time of a save and
+ * of a cold load in memory. Processor time and the least of many short rounds, because
+ * any other load on the machine only adds to it. A round of loads is long enough for
+ * the collection of its own garbage, and so is one of `JSON.parse`: alone, a parse of
+ * 4,000 messages leaves that to the next measurement.
  */
 import { MemoryCheckpointer } from "../src/backends/memory/index.ts";
 import { AgentState } from "../src/state/agent-state.ts";

@@ -190,5 +190,4 @@ function judged(saves: LengthResult["saves"], loads: readonly WarmLoad[]): Lengt
   return { saves, loads, verdicts };
 }
 
-const WHERE_THE_COPY_IS =
-  "the plain array is put together when somebody reads `messages`: one copy, which a save does not need";
+const WHERE_THE_COPY_IS = "the plain array is built when `messages` is read: one copy, which a save does not need";

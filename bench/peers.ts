@@ -1,8 +1,8 @@
 /**
- * What a user would pick instead, on the same conversation in the same run: a
- * message of 1 KB a step, 400 steps, every save synced to the disk where there is one. Each does what it is made for: LangGraph's savers and
- * ours keep a checkpoint for every step, Mastra keeps the messages, DBOS the output
- * of each step, so only those who keep a history list one.
+ * What a user would pick instead, on the same conversation in the same run: a message of 1 KB a step, 400 steps, every
+ * save synced to the disk where there is one. Each does what it is made for: LangGraph's savers and ours keep a
+ * checkpoint for every step, Mastra keeps the messages, DBOS the output of each step, so only those with a history list
+ * one.
  */
 import { rmSync } from "node:fs";
 import { startPostgres } from "../test/services/postgres.ts";
@@ -23,7 +23,7 @@ const QUIET = {
 };
 
 export interface PeersPlan extends Plan {
-  /** "local", "postgres": those who are compared with each other are measured together. */
+  /** "local", "postgres": the contenders of a group are measured together. */
   readonly groups: readonly string[];
   /** What was measured before: a group that is not measured now stays. */
   readonly before: readonly Measurement[];

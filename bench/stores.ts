@@ -34,7 +34,7 @@ const DIMENSION = 384;
 const CLUSTERS = 200;
 const QUERIES = 30;
 const SHARES = [1, 2, 100, 10_000] as const;
-/** Whoever is not filled by then is left out, and the run says so. */
+/** A store that is not filled by then is left out, and the run says so. */
 const LONGEST_FILL_MS = 2_400_000;
 /** A graph of 100,000 vectors is made in memory, and by one process: the others have their share of two processors. */
 const INDEX_SETTINGS = { maintenance_work_mem: "1GB", max_parallel_maintenance_workers: "0" };
@@ -71,7 +71,7 @@ interface Made {
 export interface StorePlan {
   readonly seed: number;
   readonly sizes: readonly number[];
-  /** Only those whose names hold one of these texts. */
+  /** Only the stores whose names contain one of these texts. */
   readonly named: readonly string[];
   /** What was measured before: it stays unless it is measured again. 100,000 items take long, and may be run by themselves. */
   readonly before: readonly StoreMeasurement[];

@@ -1,6 +1,6 @@
 /**
- * Two sessions, one thread. The first Agent is told about an incident; the
- * second one, built from nothing, knows of it. Nobody calls save or load.
+ * Two sessions, one thread. The first Agent is told about an incident; the second one,
+ * built from nothing, knows about it. No line calls save or load.
  *
  *   npx tsx examples/00-on-call.ts
  *   HOLDFAST_URL=sqlite:./agents.db HOLDFAST_MODEL=openai:gpt-5 npx tsx examples/00-on-call.ts
@@ -16,7 +16,9 @@ import { ruleModel } from "holdfast/testing";
 
 const THREAD_ID = "on-call-example";
 
-/** Stands in for a provider. It knows of the incident only if the conversation that it is sent tells it. */
+/**
+ * Stands in for a provider. It knows about the incident only if the conversation that it is sent tells it.
+ */
 const offlineModel = ruleModel([
   {
     when: /p99 on (\S+) spiked at (\d\d:\d\d)/,

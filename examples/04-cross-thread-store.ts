@@ -30,7 +30,7 @@ try {
   await alice.remember("mornings", { text: "Dislikes early meetings." });
   await bob.remember("pet", { text: "Allergic to every kind of animal." });
 
-  console.log("By words and by meaning, and of nobody else:");
+  console.log("By words and by meaning, from Alice's items only:");
   for (const { key, value } of await alice.searchMemories("Which pet does she have?")) {
     console.log(`  ${key}: ${(value as { text: string }).text}`);
   }

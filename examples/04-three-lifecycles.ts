@@ -1,6 +1,6 @@
 /**
  * Three kinds of state with three lifecycles: working state lives in the process,
- * checkpoints outlive it, and what is known about a person goes when the person asks.
+ * checkpoints outlive it, and data about a person goes when the person asks.
  *
  *   npx tsx examples/04-three-lifecycles.ts
  */

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { AgentState, type Checkpointer, StateError, textOf, uncheckedHead, userMessage } from "holdfast";
 import { sqliteCheckpointer } from "holdfast/sqlite";
 
-/** Loads, changes, saves; and does it again from the top when somebody else was faster. */
+/** Loads, changes, saves; and starts again from the top when another writer was faster. */
 async function addNote(checkpointer: Checkpointer, text: string): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const state = (await checkpointer.load("notes")) ?? AgentState.create();

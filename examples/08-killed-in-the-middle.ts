@@ -49,7 +49,8 @@ function tools(folder: string, hangs: boolean): readonly Tool[] {
       name: "send_money",
       effect: "atMostOnce",
       execute: (_, context) => act("send_money", context),
-      // Asks whoever was called: the bank knows by the key whether it was done.
+      // Asks the service that was called: the bank can tell by the key whether it was
+      // done.
       verify: async (_, { idempotencyKey }) => {
         const known = (await effects(folder)).some((effect) => effect.idempotencyKey === idempotencyKey);
         return known ? { outcome: "done", result: "send_money done" } : { outcome: "not-done" };

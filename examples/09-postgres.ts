@@ -20,7 +20,7 @@ async function main(dsn: string): Promise<void> {
 
   const { durability } = await worker.connect();
   console.log(`durability, from the server's own settings: ${durability}`);
-  // A watch tells of what is saved from its first look on, so whoever watches is connected before anybody saves.
+  // A watch reports what is saved after its first look, so it is connected before the first save.
   await dashboard.connect();
 
   const stop = new AbortController();

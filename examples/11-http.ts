@@ -30,7 +30,7 @@ async function refusalOf(work: Promise<unknown>): Promise<string> {
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-http-"));
 try {
-  // The service. It keeps the hashes of tokens; the tokens themselves go to whoever uses them.
+  // The service. It keeps the hashes of tokens; the tokens themselves go to the clients.
   const [acme, globex, readOnly] = [createToken(), createToken(), createToken()];
   await using checkpointer = sqliteCheckpointer({ path: join(folder, "agents.db") });
   await using service = await serve({

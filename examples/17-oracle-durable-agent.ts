@@ -1,7 +1,7 @@
 /**
- * Two sessions, one thread, in Oracle Database 26ai. The first Agent is told
- * about an incident; the second one, built from nothing, knows of it. Nobody
- * calls save or load.
+ * Two sessions, one thread, in Oracle Database 26ai. The first Agent is told about an
+ * incident; the second one, built from nothing, knows about it. No line calls save or
+ * load.
  *
  *   export ORACLE_DSN=mydb_low                   # an alias of the wallet's tnsnames.ora, or host:1521/service
  *   export ORACLE_USER=agents_app                # a user with as few rights as it needs
@@ -36,7 +36,9 @@ import { oracleCheckpointer } from "holdfast/oracle";
     await agent.run("My name is Alice.", { threadId: "t1" });
     await agent.run("What's my name?", { threadId: "t1" });      // recalls the first turn`;
 
-/** Stands in for a provider. It knows of the incident only if the conversation that it is sent tells it. */
+/**
+ * Stands in for a provider. It knows about the incident only if the conversation that it is sent tells it.
+ */
 const offlineModel = ruleModel([
   {
     when: /p99 on (\S+) spiked at (\d\d:\d\d)/,

@@ -33,7 +33,9 @@ const WIRING = `
     const saver = new OracleCheckpointSaver({ connection, tableName: "locus" });  // locus_checkpoints + locus_writes
     const store = new OracleStore({ connection, tableName: "locus_store", dimension: 1024 });`;
 
-/** Stands in for a provider: it knows of the trip only if the conversation that it is sent tells it. */
+/**
+ * Stands in for a provider: it knows about the trip only if the conversation that it is sent tells it.
+ */
 const offlineModel = ruleModel([
   { when: /planning a trip to (\w+)/, answer: ({ match }) => `${match?.[1]} it is.` },
   { when: /discussing/, answer: ({ recall }) => `You said: "${recall() ?? "nothing yet"}"` },

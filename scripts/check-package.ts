@@ -55,7 +55,7 @@ function importOf(entry: string): string {
   return `${imported}.catch((error) => { if (!error.message.includes(${JSON.stringify(peer)})) throw error; });`;
 }
 
-/** Whoever reads the docs in the package can follow them: a link leads to a file that is in it, or to the web. */
+/** Links in the packaged docs must work: each leads to a file in the package, or to the web. */
 async function assertLinksLead(paths: readonly string[]): Promise<void> {
   const shipped = new Set(paths);
   for (const page of paths.filter((path) => path.endsWith(".md"))) {
@@ -69,7 +69,9 @@ async function assertLinksLead(paths: readonly string[]): Promise<void> {
   }
 }
 
-/** A file that is loaded later has a name that no other build gives it, so that nobody mixes two versions. */
+/**
+ * A file that is loaded later has a name that no other build gives it, so that two versions are never mixed.
+ */
 async function assertNamedByBuild(paths: readonly string[]): Promise<void> {
   const { exports, bin } = await readFile(join(ROOT, "package.json"), "utf8").then(JSON.parse);
   const doors = JSON.stringify([exports, bin]);
@@ -103,7 +105,10 @@ async function assertCommandLine(packed: PackedTarball, user: string): Promise<v
   console.log("npx holdfast works from the tarball: --help in an empty project, threads on a SQLite file");
 }
 
-/** What whoever opens Studio is sent, and what of it the package holds at all. */
+/**
+ * How much a browser that opens Studio is sent, and how much of it the package holds at
+ * all.
+ */
 const MOST_STUDIO_BYTES = 150 * 1024;
 
 /** Studio's page comes with the package, small, with the licences of what is in it, and works where nothing else is installed. */

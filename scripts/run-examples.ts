@@ -1,6 +1,6 @@
 /**
- * Runs every example, each in a process of its own, and says which failed. With
- * words, only those whose path holds one of them: `npx tsx scripts/run-examples.ts fork demo`.
+ * Runs every example, each in a process of its own, and reports which failed. With words, only
+ * those whose path holds one of them: `npx tsx scripts/run-examples.ts fork demo`.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

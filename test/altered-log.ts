@@ -12,7 +12,7 @@ import type { ErrorCode } from "../src/errors.ts";
 /** What a reader gets instead of a stored entry or record; `undefined`: it is gone. */
 export type Alteration = <Entry extends LogEntry>(entry: Entry, threadId: string) => Entry | undefined;
 
-/** A store whose records somebody damaged, took away, or wrote with another version. */
+/** A store with records that were damaged, removed, or written by another version. */
 export class AlteredLog extends MemoryLog {
   alter: Alteration = (entry) => entry;
 

@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Both plug into the agent by its ports; the agent knows neither.
   conversation: [...CONTRACTS, "agent"],
   memory: [...CONTRACTS, "agent"],
-  // A layer above the contracts: whoever opens a checkpointer hands it in.
+  // A layer above the contracts: the factory that opens a checkpointer hands it in.
   sealing: CONTRACTS,
   session: [...CONTRACTS, "sealing"],
   adapters: [...CONTRACTS, "agent", "memory"],
@@ -93,14 +93,14 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/memory/store-driver.ts": "the default of the option `now`",
   "src/session/erasing-from.ts": "how long a look takes, and for how long writers are chased",
   "src/store/updating.ts": "how long an update may lose against other writers",
-  "src/store/first-vectors.ts": "a pause of random length, so that those who raced do not meet again",
+  "src/store/first-vectors.ts": "a pause of random length, so that racing writers do not collide again",
   "src/backends/file/undisturbed.ts": "spreads retries",
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
   "src/backends/sqlite/store-opening.ts": "the default of the option `now`",
   "src/backends/file/store.ts": "the default of the option `now`",
   "src/driver/server-clock.ts": "counts a server's clock on between two answers",
-  "src/store/key-value/item-writer.ts": "a pause of random length, so that those who raced do not meet again",
+  "src/store/key-value/item-writer.ts": "a pause of random length, so that racing writers do not collide again",
   "src/backends/sqlite/connection.ts":
     "the busy timeout, how long one transaction may last, spreads retries, and lets the event loop turn in time",
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",
@@ -110,7 +110,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/agent/fixed-parts.ts": "the default of the option `now`",
   "src/cli/main.ts": "the clock of the command line",
   "src/cli/doctor/latency.ts": "how long calls take",
-  "src/studio/page/wording.ts": "how long ago something was, by the clock of whoever looks",
+  "src/studio/page/wording.ts": "how long ago something was, by the viewer's clock",
   "src/wiring/llm-memory-manager.ts": "the default of the option `now`",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",

@@ -108,7 +108,7 @@ describe.each(LOCAL_BACKENDS)("$name, beside a writer that saves every 5 ms", ({
   });
 });
 
-/** A storage in which somebody else is always faster: every append but theirs comes too late. */
+/** A storage in which another writer is always faster: every other append comes too late. */
 class CrowdedLog extends MemoryLog {
   isCrowded = false;
   appends = 0;

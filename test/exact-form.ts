@@ -25,7 +25,7 @@ export function exactForm(value: unknown): string {
   return `${kind} {${members.join(", ")}}`;
 }
 
-/** Lone surrogates must not be lost by whoever compares the result. */
+/** Lone surrogates must not be lost when the result is compared. */
 function charCodes(text: string): string {
   return /^[\x20-\x7e]*$/.test(text)
     ? JSON.stringify(text)

@@ -67,7 +67,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   "examples/03-your-own-backend.ts": ["You said: My name is Alice.", /conformance: my backend \d+ cases/],
   "examples/04-cross-thread-store.ts": [
     "threads: fsync, items: fsync",
-    /of nobody else:\n {2}pet: Has a grey cat called Miso\.\n/,
+    /from Alice's items only:\n {2}pet: Has a grey cat called Miso\.\n/,
     /on the metadata:\n {2}o1\n/,
     "30 of 30",
     "The second of two writers: CONFLICT",

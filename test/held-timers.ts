@@ -1,13 +1,15 @@
 import { onTestFinished, vi } from "vitest";
 
-/** A time limit that passes when a test says so. Nobody else sets a timer of this length. */
+/**
+ * A time limit that passes when a test says so. Nothing else sets a timer of this length.
+ */
 export const HELD_MS = 60_007;
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Timers of one length, whoever sets them, fire when the test says so and never by themselves. A limit that is short enough
- * to be waited for would also pass while a busy machine stalls, and then it ends what should have been answered.
+ * Timers of one length, whatever sets them, fire when the test says so and never by themselves. A limit short enough to
+ * wait for would also pass while a busy machine stalls, and then it ends what should have been answered.
  */
 export class HeldTimers {
   readonly #held = new Map<unknown, () => void>();
@@ -39,7 +41,7 @@ export class HeldTimers {
     return timers;
   }
 
-  /** Until somebody waits for an answer, with that limit. */
+  /** Until a caller waits for an answer, with that limit. */
   async untilOneWaits(): Promise<void> {
     await vi.waitUntil(() => this.#held.size > 0, { timeout: 60_000, interval: 5 });
   }

@@ -24,7 +24,7 @@ const SECRETS: readonly string[] = [
 
 const partsOf = (secret: string): string[] => secret.split(/[^a-z0-9]+/i).filter((part) => part.length > 2);
 
-/** Everything somebody may print of an error. */
+/** Everything of an error that a program may print. */
 function everythingOf(error: unknown): string {
   const texts = [inspect(error, { depth: 12, showHidden: true }), JSON.stringify(error), String(error)];
   for (let at = error; at instanceof Error; at = at.cause) {

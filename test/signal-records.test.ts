@@ -34,7 +34,7 @@ async function storedIn(checkpointer: Checkpointer): Promise<string> {
 const ofAnn = (text: string) => userMessage(text, { metadata: { subject: "ann" } });
 
 async function fill(checkpointer: Checkpointer): Promise<void> {
-  await checkpointer.save(said("anybody's").withMessage(ofAnn("ann's first")), "t");
+  await checkpointer.save(said("no one's").withMessage(ofAnn("ann's first")), "t");
   await checkpointer.send("t", { message: ofAnn("ann's secret") }, { id: "one" });
   await checkpointer.send("t", { message: "bob's words" }, { id: "two" });
   await checkpointer.send("t", { answer: { id: "c/1", response: "ann's answer" } }, { id: "three" });
@@ -52,7 +52,7 @@ describe("people", () => {
     expect(exported).not.toContain("bob's words");
     await data.eraseUser("ann");
     const stored = await storedIn(checkpointer);
-    // An answer or a reason that says of nobody whose it is may quote anyone in the thread.
+    // An answer or a reason that names no owner may quote anyone in the thread.
     expect(stored).not.toMatch(/ann's|ann asked/);
     expect(stored).toContain("bob's words");
     const waiting = await checkpointer.signals("t");

@@ -6,7 +6,7 @@ export interface SmallRecords {
   readonly written: number[];
 }
 
-/** Any driver, on a storage that takes only small records and says so. A larger one is a fault of whoever wrote it. */
+/** Any driver, on a storage that takes only small records and says so. A larger one is a fault of the caller. */
 export function smallRecords(log: ThreadLog, maxRecordBytes: number): SmallRecords {
   const written: number[] = [];
   const append = (threadId: string, request: AppendRequest): ReturnType<ThreadLog["append"]> => {

@@ -159,7 +159,7 @@ describe("a backend of a user's own", () => {
     }
   });
 
-  test("whose flag has no method is told so, when it is handed over and when it is called", async () => {
+  test("whose flag has no method is refused with the reason, when it is handed over and when it is called", async () => {
     const checkpointer = new Dictionary();
     checkpointer.capabilities = capabilities({ search: true });
     const message = /class Dictionary advertises "search" and does not implement search\(\)/;

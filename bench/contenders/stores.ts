@@ -152,7 +152,8 @@ export async function langgraphPostgres(dsn: string, dims: number): Promise<Stor
   };
   return Object.assign(contender, {
     fill: async (items: readonly BenchItem[]) => {
-      // Each of their statements is a transaction. Only while it is filled, nobody waits for the disk.
+      // Each of their statements is a transaction. Only while it is filled, commits do not wait for
+      // the disk.
       if (!isFilling) await setOnServer(dsn, "SET synchronous_commit = off");
       isFilling = true;
       const each = Math.ceil(items.length / FILLERS);
@@ -195,7 +196,7 @@ async function setOnServer(dsn: string, setting: string): Promise<void> {
   await onServer(dsn, "SELECT pg_reload_conf()");
 }
 
-/** A database in which nobody made the extension. Its name is added to the server's address. */
+/** A database without the extension. Its name is added to the server's address. */
 export async function databaseWithoutExtension(dsn: string): Promise<string> {
   await onServer(dsn, "CREATE DATABASE plain TEMPLATE template0");
   const there = new URL(dsn);

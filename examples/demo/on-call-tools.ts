@@ -24,7 +24,7 @@ export const onCallTools = (folder: string): readonly Tool[] => [
   }),
   tool({
     name: "page_owner",
-    description: "Wakes somebody up. Not to be done twice.",
+    description: "Wakes the person on call. Must not be done twice.",
     inputSchema: { type: "object", properties: { service }, required: ["service"] },
     effect: "atMostOnce",
     execute: async (input, { idempotencyKey }) => {
@@ -47,7 +47,8 @@ export const onCallTools = (folder: string): readonly Tool[] => [
       await sleep(60_000, undefined, { signal });
       return "Rolled back everywhere.";
     },
-    // After a crash nobody here knows whether it was done. The deploy system does: it was given the key.
+    // After a crash this process cannot tell whether it was done. The deploy system can: it was given
+    // the key.
     verify: async (_, { idempotencyKey }) => {
       const isKnown = (await readEffects(folder)).some((effect) => effect.idempotencyKey === idempotencyKey);
       return isKnown ? { outcome: "done", result: "Rolled back everywhere." } : { outcome: "not-done" };

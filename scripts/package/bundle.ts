@@ -109,8 +109,8 @@ async function strip(file: string): Promise<void> {
 const LINE_LENGTH = 300;
 
 /**
- * Breaks lines behind a comma or semicolon that ends something: there a new thing begins in the source map, which knows
- * of none within a text or a pattern.
+ * Breaks lines behind a comma or semicolon that ends something: a segment of the source map begins there, and none lies
+ * within a text or a pattern.
  */
 function inLines(code: string, map: SourceMap): string {
   const lines = code.split("\n").map((line, index) => {

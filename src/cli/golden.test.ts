@@ -101,7 +101,7 @@ async function writeReceipts({ url, directory }: FilledStore, reasons: readonly 
   await writeFile(`${directory}/receipts.ndjson`, "");
   for (const reason of reasons) {
     const where = [`--ledger=sqlite:${directory}/ledger.db`, `--receipt=${directory}/receipts.ndjson`];
-    const argv = ["erase", url, "nobody", `--reason=${reason}`, "--key=env:ERASURE_KEY", "--yes", ...where];
+    const argv = ["erase", url, "absent", `--reason=${reason}`, "--key=env:ERASURE_KEY", "--yes", ...where];
     expect((await holdfast(argv, { env })).code).toBe(0);
   }
 }

@@ -28,7 +28,7 @@ export async function eventsOf(run: Run<unknown>): Promise<readonly RunEvent[]> 
   try {
     for await (const event of run) events.push(event);
   } catch {
-    // The events are what is asked for; whoever wants the failure awaits the run.
+    // A failure arrives as an event too; a caller that wants it awaits the run.
   }
   return events;
 }

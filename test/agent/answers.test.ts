@@ -75,15 +75,15 @@ describe("a question can be declined", () => {
     const painted: unknown[] = [];
     await newProcess(store, [paint(painted)], [asksFor("ann")]).run("go", { threadId: "t" });
     const second = newProcess(store, [paint(painted)], ["as you like"]);
-    const decline = { threadId: "t", interruptId: "paint-ann/1", decline: "nobody is in" };
+    const decline = { threadId: "t", interruptId: "paint-ann/1", decline: "out of office" };
     expect(await second.resume(decline)).toMatchObject({ stopReason: "complete", interrupts: [] });
     expect({ painted, statuses: await store.statuses() }).toEqual({ painted: [], statuses: ["denied"] });
     const { messages, interrupts } = await store.state();
     expect(messages[2]).toMatchObject({
       isError: true,
-      content: "A person declined to answer: Which colour for ann? The reason: nobody is in",
+      content: "A person declined to answer: Which colour for ann? The reason: out of office",
     });
-    expect(interrupts).toMatchObject([{ answer: { declined: true, reason: "nobody is in" } }]);
+    expect(interrupts).toMatchObject([{ answer: { declined: true, reason: "out of office" } }]);
     const again = newProcess(store, [paint(painted)], []);
     expect((await failureOf(() => again.resume(decline))).code).toBe("CONFLICT");
   });

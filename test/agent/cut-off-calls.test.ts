@@ -156,7 +156,10 @@ test("a call that was intended and never begun runs as if for the first time", a
 });
 
 describe("a call that was begun and cannot be run since:", () => {
-  /** The process dies in the call; then somebody changes something, and another process goes on. */
+  /**
+   * The process dies in the call; then the program changes, and another process continues the
+   * thread.
+   */
   async function afterDeath(then: {
     readonly tools: readonly Tool[];
     readonly change?: (store: MemoryStore) => Promise<void>;

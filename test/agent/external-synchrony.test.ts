@@ -213,7 +213,7 @@ test("a conflict that is found meanwhile ends the call of the model", async () =
     return "?";
   };
   const append = store.log.append.bind(store.log);
-  // Somebody who wants no lease comes between the run's load and its first save.
+  // A writer without a lease comes between the run's load and its first save.
   store.log.append = async (threadId, request) => {
     store.log.append = append;
     await asked.opened;

@@ -1,5 +1,5 @@
 export interface Gate {
-  /** Resolves once somebody opened the gate. */
+  /** Resolves once the gate was opened. */
   readonly opened: Promise<void>;
   open(): void;
 }

@@ -37,7 +37,7 @@ const ofNoDescent = ({ fields }: AgentState): StateFields => ({
 });
 
 test.each(REWRITES)(
-  "rewritten in one of %i steps: what is known of a conversation that grows, branches, is edited or cut is what looking through it all finds",
+  "rewritten in one of %i steps: facts derived incrementally, while a conversation grows, branches, is edited or cut, equal those of a full scan",
   (rare) => {
     console.log(`HOLDFAST_SEED=${seed}`);
     const random = seededRandom(seed + rare);
@@ -96,7 +96,7 @@ test.each(REWRITES)(
       const place = random.below(pool.length);
       const before = pool[place] as AgentState;
       const after = pick(random.below(rare) === 0 ? rewrites : grows)(before);
-      // The older one is gone on from as well, now and then: a fork.
+      // Now and then the older one is continued as well: a fork.
       if (random.below(25) === 0) pool = [...pool, after].slice(-4);
       else pool[place] = after;
 

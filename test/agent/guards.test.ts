@@ -56,7 +56,7 @@ describe("a guard of prompts", () => {
 });
 
 describe("a guard of answers", () => {
-  test("replaces the answer before anybody sees a word of it", async () => {
+  test("replaces the answer before a word of it is shown", async () => {
     const { agent, store } = setUp({
       guardAnswer: ({ message }) =>
         String(message.content).includes("1234") ? { replace: "I may not say the pin" } : undefined,

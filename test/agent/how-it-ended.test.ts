@@ -14,7 +14,7 @@ describe("a run says how its last answer ended", () => {
     ["empty", { text: "" }, ""],
     ["empty", { text: " \n", reasoning: "what could I say" }, " \n"],
     ["complete", { text: "yes", finishReason: "other" }, "yes"],
-  ])("%s, also to whoever asks for the answer again", async (stopReason, step, text) => {
+  ])("%s, also to a caller that asks for the answer again", async (stopReason, step, text) => {
     const store = new MemoryStore();
     const first = await agentOf({ model: scriptedModel([step]), checkpointer: store.open() }).run("go", {
       threadId: "t",

@@ -31,7 +31,7 @@ test.each(["pure", "idempotent", "atMostOnce"] as const)(
   },
 );
 
-test("the question is in storage before anybody hears of it", async () => {
+test("the question is in storage before it is reported", async () => {
   const store = new MemoryStore();
   const run = newProcess(store, [paint([])], [asksFor("ann")]).run("go", { threadId: "t" });
   for await (const event of run) {

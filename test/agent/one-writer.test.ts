@@ -73,7 +73,7 @@ describe("a run that is alive is never taken for a crashed one:", () => {
     expect({ acted: work.acted(), verified }).toEqual({ acted: 1, verified: 0 });
   });
 
-  test("of two who approve, the second is told so, and the tool runs once", async () => {
+  test("of two approvals, the second is refused, and the tool runs once", async () => {
     const store = new MemoryStore();
     const work = slowTool({ needsApproval: true });
     const make = () =>

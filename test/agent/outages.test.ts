@@ -18,7 +18,7 @@ class OutageLog extends MemoryLog {
   override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     if (this.away === "before") {
       if (--this.patience <= 0) this.away = "no";
-      throw new Error("nobody is there");
+      throw new Error("no answer");
     }
     const outcome = await super.append(threadId, request);
     if (this.away === "after") {

@@ -6,7 +6,7 @@ import type { MemoryStore } from "./stored-thread.ts";
 
 const WHO = { type: "object", properties: { who: { type: "string" } } } as const;
 
-/** Asks for the colour of somebody and paints with it. */
+/** Asks a person for a colour and paints with it. */
 export function paint(
   painted: unknown[],
   options: { readonly effect?: ToolEffect; readonly schema?: object } = {},

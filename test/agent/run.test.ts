@@ -101,6 +101,6 @@ describe("a run that fails", () => {
       written += chunk.toString();
     });
     const code = await new Promise((resolve) => child.on("close", resolve));
-    expect({ code, written: written.includes("nobody hears this") }).toEqual({ code: 1, written: true });
+    expect({ code, written: written.includes("unhandled failure") }).toEqual({ code: 1, written: true });
   });
 });

@@ -2,4 +2,4 @@
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { agentOf } from "./agent-of.ts";
 
-agentOf({ model: scriptedModel([new Error("nobody hears this")]) }).run("hello");
+agentOf({ model: scriptedModel([new Error("unhandled failure")]) }).run("hello");

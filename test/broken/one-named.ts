@@ -1,4 +1,7 @@
-/** The one case of that name: a fault that names a case of old is told so. */
+/**
+ * The one case of that name. Throws for a fault that names a case which no longer
+ * exists.
+ */
 export function oneNamed<Case extends { readonly name: string }>(cases: readonly Case[], name: string): Case {
   const [found, ...others] = cases.filter((each) => each.name === name);
   if (found === undefined || others.length > 0)

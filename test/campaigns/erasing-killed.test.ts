@@ -26,7 +26,7 @@ async function campaign(name: string, place: (moment: number) => Promise<Interru
   const began = performance.now();
   const { moments, kills } = await killAtEveryStep(programs, place);
   expect(kills).toBeGreaterThan(10);
-  reportCampaign(`erasure killed on ${name}`, began, "finished each time by whoever came next", { moments, kills });
+  reportCampaign(`erasure killed on ${name}`, began, "finished each time by the next process", { moments, kills });
 }
 
 const TITLE = "an erasure that is killed at any step is finished by the next process that opens the backends";

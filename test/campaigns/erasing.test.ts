@@ -37,9 +37,11 @@ interface Restorable {
   readonly directory: string;
   /** Once everything is made and before anything is in it. */
   readonly prepare?: () => Promise<void>;
-  /** Runs `work` while nobody writes to the files. */
+  /** Runs `work` while no server or process writes to the files. */
   readonly whileStopped: (work: () => Promise<void>) => Promise<void>;
-  /** What whoever runs the storage has to do once in a while, as the receipts say. */
+  /**
+   * What the operator of the storage has to do once in a while, as the receipts say.
+   */
   readonly tidy?: () => Promise<void>;
 }
 
@@ -81,7 +83,7 @@ async function campaign(name: string, place: Restorable): Promise<void> {
   });
   ({ checkpointer, store } = await open());
   data = dataOn({ checkpointer, store });
-  // Before anybody gets it, what was erased is erased again.
+  // Before the data is used, what was erased is erased again.
   const clean = await data.open();
   await tidy?.();
   expect(await readableIn(directory, ERASED)).toEqual([]);
@@ -98,11 +100,16 @@ async function campaign(name: string, place: Restorable): Promise<void> {
   await checkpointer.close();
   await store.close();
   await ledger.close();
-  reportCampaign(`erasing on ${name}`, began, `no readable word of those who were erased, also after a restore`, {
-    people: PEOPLE,
-    erased: GONE,
-    "ms for each erasure": Math.round(erasedMs / GONE),
-  });
+  reportCampaign(
+    `erasing on ${name}`,
+    began,
+    `no readable word of the people who were erased, not even after a restore`,
+    {
+      people: PEOPLE,
+      erased: GONE,
+      "ms for each erasure": Math.round(erasedMs / GONE),
+    },
+  );
 }
 
 const TITLE = `${GONE} of ${PEOPLE} people are erased: no byte of theirs is left in any file, and every word of the others is`;

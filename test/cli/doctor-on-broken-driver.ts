@@ -9,7 +9,7 @@ import type { DriverFault } from "../broken/drivers/fault.ts";
 import { holdfast } from "./fake-world.ts";
 import { standIn, threadsIn } from "./standing-in.ts";
 
-/** A storage in which somebody else has a thread. */
+/** A storage that already holds another user's thread. */
 export async function storageWithThread(): Promise<MemoryLog> {
   const storage = new MemoryLog();
   await new Checkpointer(new PrefixLog(storage, "")).save(AgentState.create(), "mine", "c1");

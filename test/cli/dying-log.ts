@@ -6,7 +6,7 @@ export class Death {
   readonly #at: number;
   readonly #when: "before" | "after";
 
-  /** `after`: the storage carried the call out, and nobody heard of it. */
+  /** `after`: the storage carried the call out, and its answer was lost. */
   constructor(at: number, when: "before" | "after") {
     this.#at = at;
     this.#when = when;

@@ -82,7 +82,7 @@ export const textsOf = (corpus: Corpus): readonly string[] =>
 
 const ABOUT_ANN = { metadata: { subject: "ann" } };
 
-/** Items, memories and what is known of a person, beside the threads of the same file. */
+/** Items, memories and data about a person, beside the threads of the same file. */
 export async function fillItems({ directory }: FilledStore, corpus: Corpus): Promise<void> {
   // It stands still: how often a driver asks for the time is its own matter.
   const store = sqliteStore({ path: join(directory, "agents.db"), now: () => NOW - 3_600_000 });

@@ -1,6 +1,6 @@
 /**
- * What a command is called with. `{}` is a thread, `{some}` a pattern of not too many, `{new}` a store that is not
- * there, `{text}` what somebody wrote, `{folder}` where the files are.
+ * What a command is called with. `{}` is a thread, `{some}` a pattern of not too many, `{new}` a store that does
+ * not exist yet, `{text}` a file's text, `{folder}` where the files are.
  */
 export type Calls = Readonly<Record<string, readonly string[]>>;
 

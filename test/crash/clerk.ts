@@ -60,8 +60,7 @@ function actTool(world: World): Tool {
       if (n % 2 === 0 && (await context.interrupt({ question: `may I do ${n}?` })) !== "yes") return "refused";
       await point("clerk is about to act");
       const toolCallId = parentOf(context.metadata)?.toolCallId ?? "";
-      if (n % 2 === 0 && !world.told.answered.has(`${toolCallId}/act/1`))
-        faults.push(`${n} is done although nobody agreed`);
+      if (n % 2 === 0 && !world.told.answered.has(`${toolCallId}/act/1`)) faults.push(`${n} is done without approval`);
       effects.add({ toolCallId, n, key: context.idempotencyKey, attempt: context.attempt });
       await point("clerk acted");
       return resultFor(n);

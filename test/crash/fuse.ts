@@ -42,7 +42,10 @@ export class Fuse {
     return this.never;
   };
 
-  /** What somebody found out for this process, unless it died meanwhile: then it never hears of it. */
+  /**
+   * What another process found out for this one, unless it died meanwhile: then it never gets the
+   * answer.
+   */
   async alive<T>(work: Promise<T>): Promise<T> {
     const found = await work;
     return this.#isBlown ? this.never : found;
@@ -57,7 +60,7 @@ export class Fuse {
   }
 
   /**
-   * When everything was judged: whoever still waits fails, at every point, and is
+   * Once everything was judged: every pending wait fails, at every point, and is
    * forgotten. Thousands of dead processes would fill the memory of this one.
    */
   bury(): void {

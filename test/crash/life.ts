@@ -73,7 +73,8 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
     result = await followed(agent.run(prompt, { threadId: life.threadId, signal, ...id }), life, prompt);
   } catch (error) {
     if (!StateError.is(error, "INTERRUPTED")) throw error;
-    // Somebody must be asked first, or bring an outcome. Words that are new are said again after that; others are answered by then.
+    // A person must be asked first, or bring an outcome. New words are then said again; words from before have been
+    // answered by then.
     const [interruptId] = error.context.interruptIds ?? [];
     const { signal } = new AbortController();
     result =
@@ -102,7 +103,7 @@ async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): 
   return result;
 }
 
-/** Somebody else did the work that the tool began, and says so; twice, as a queue does. */
+/** A worker outside did what the tool began, and reports it; twice, as a queue does. */
 async function complete(agent: CoreAgent, life: Life, toolCallId: string): Promise<RunResult> {
   const { threadId, world } = life;
   await world.point("outcome arrives");
@@ -123,7 +124,7 @@ async function resume(agent: CoreAgent, life: Life, interruptId: string): Promis
   try {
     return await followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
   } catch (error) {
-    // The answer that a dead process was given may arrive late: then the person is told so, and the run goes on.
+    // The answer that a dead process was given may arrive late: then the person is told, and the run continues.
     if (life.hasIds !== true || !StateError.is(error, "CONFLICT")) throw error;
     return followed(agent.run(undefined, { threadId: life.threadId, signal }), life);
   }

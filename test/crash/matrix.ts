@@ -94,7 +94,7 @@ export async function survive(
   return { stoppedAt };
 }
 
-/** What a process has that was not there before: nothing that anybody remembers can hide a loss. */
+/** A new process's own checkpointer: nothing cached can hide a loss. */
 function afresh(store: Store, opened: ThreadLog[]): Checkpointer {
   const log = store.open();
   opened.push(log);

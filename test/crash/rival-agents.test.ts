@@ -45,7 +45,7 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
     return (process.said.at(-1) as { ended: string }).ended;
   };
 
-  /** The thread as somebody left it who stopped before the first call of the model began. */
+  /** The thread as a run left it that stopped before the first call of the model began. */
   async function leaveCallsOpen(threadId: string, story: Story): Promise<void> {
     const checkpointer = new Checkpointer(store.open());
     const world = {

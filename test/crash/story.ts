@@ -43,7 +43,10 @@ export interface World {
   /** Requests that a provider would have refused, and tools that acted too early. */
   readonly faults: string[];
   readonly told: Told;
-  /** What is stored at this moment, past everything that a process remembers. Without it, nobody looks. */
+  /**
+   * What is stored at this moment, past every cache of a process. Without it, the storage is not looked
+   * at.
+   */
   readonly peek?: (threadId?: string) => Promise<AgentState | undefined>;
 }
 
@@ -158,7 +161,7 @@ function workTool({ kind }: Story, world: World): Tool {
       const { toolCallId, idempotencyKey: key, attempt } = context;
       if (kind === "retried" && attempt === 1) throw new Error("not yet");
       if (kind === "approved" && !world.told.answered.has(`${toolCallId}/approval`)) {
-        world.faults.push(`call ${toolCallId} acts although nobody agreed`);
+        world.faults.push(`call ${toolCallId} acts without approval`);
       }
       if (kind !== "pure") effects.add({ toolCallId, n, key, attempt });
       await point("tool acted");

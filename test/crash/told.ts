@@ -11,7 +11,7 @@ export interface Told {
   readonly settled: Set<string>;
   /** Questions that were announced. */
   readonly questions: Set<string>;
-  /** Questions that somebody answered. */
+  /** Questions that were answered. */
   readonly answered: Set<string>;
   /** Prompts that a word of the model's was seen of an answer to. */
   readonly heard: Set<string>;

@@ -184,7 +184,7 @@ export function testKilledAtAnyStep(crashes: Crashes): void {
         if (answered) expect(seen).toEqual(done);
         else expect([untouched, done]).toContainEqual(seen);
 
-        // Whoever comes next is not hindered, and nothing that was left behind stays for ever.
+        // The next process is not hindered, and nothing that was left behind stays for ever.
         const next = open(directory);
         const tail = (await next.tail("t"))?.entry.seq ?? 0;
         expect(await append(tail + 1, "next", { after: await tailWrite(next) })(next)).toEqual({ appended: true });

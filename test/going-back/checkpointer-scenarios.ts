@@ -107,7 +107,7 @@ export const checkpointerScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a state that was loaded before and was kept goes on where nobody wrote, and is CONFLICT where somebody did",
+    name: "a state loaded before can be saved if no other writer came in between, and is CONFLICT if one did",
     run: async function* (world, t) {
       const { checkpointer } = world.live;
       const [alone, taken] = [`${t} alone`, `${t} taken`];

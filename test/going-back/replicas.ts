@@ -103,7 +103,7 @@ export async function postgresPair(): Promise<Pair> {
 }
 
 /**
- * A save of one more message to each of these threads is under way: the primary has made it and nobody was told, when
+ * A save of one more message to each of these threads is in flight: the primary has made it and has not answered when
  * the replica without it is promoted. `meanwhile` is what other processes do there before the first one finds it.
  */
 export async function unanswered(

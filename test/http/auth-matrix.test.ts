@@ -192,7 +192,7 @@ describe.each(OPERATIONS)("%s", (operation) => {
 });
 
 test.each(["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE"])(
-  "%s on a route that does not exist is refused, and a stranger is not even told so",
+  "%s on a route that does not exist is refused, and a caller without a token does not learn that it does not exist",
   async (method) => {
     for (const path of ["/", "/v1", "/v1/threads/dA/unknown", "/admin", "/v2/threads"]) {
       const known = await rawRequest(service.port, { method, path, headers: bearer(full.token)() });

@@ -228,7 +228,7 @@ test("a delete that is pipelined behind a request goes through the same door", a
   const host = lines[0];
   const behind = [
     `DELETE ${path} HTTP/1.1\r\n${host}\r\n\r\n`,
-    `DELETE ${path} HTTP/1.1\r\n${host}\r\nAuthorization: Bearer nobody\r\n\r\n`,
+    `DELETE ${path} HTTP/1.1\r\n${host}\r\nAuthorization: Bearer invalid\r\n\r\n`,
     `DELETE ${path} HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer ${there.token}\r\n\r\n`,
   ];
   const heard = await rawBytes(there.service.port, [first + behind.join("")]);

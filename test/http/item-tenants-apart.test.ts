@@ -37,7 +37,7 @@ const scope = { namespace, recursive: fc.boolean(), limit: fc.constantFrom(0, 1,
 const writeKey = fc.constantFrom("w1", "w2", "w3");
 const [digest, version] = [fc.constantFrom("d1", "d2"), fc.constantFrom("v1", "v2")];
 
-/** Mostly what a service takes, with names that try to be somebody else's. */
+/** Mostly what a service takes, with names that try to reach another tenant's items. */
 const attack: fc.Arbitrary<readonly [path: string, body: object]> = fc.oneof(
   fc.tuple(
     fc.constant("write"),

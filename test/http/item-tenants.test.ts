@@ -80,7 +80,7 @@ test("vectors of one tenant do not decide how long another's are", async () => {
   await expect(client("a").putWithEmbedding(["v"], "x", 1, [1, 2])).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("a write key that another tenant used is a write of one's own", async () => {
+test("a write key that another tenant used makes a write of its own", async () => {
   const put = (value: string): object => ({
     changes: [
       { kind: "put", namespace: ["keys"], key: "k", writeKey: "taken", digest: value, version: `v${value}`, value },

@@ -63,9 +63,9 @@ test("openStore() takes the URL of a service, token included, and shows neither 
 
 test("a service that is not there, and one that is something else, is never an empty store", async () => {
   const retry = { attempts: 1 };
-  const nobody = new HTTPStore({ baseUrl: "http://127.0.0.1:1", retry });
+  const unreachable = new HTTPStore({ baseUrl: "http://127.0.0.1:1", retry });
   const page = new HTTPStore({ baseUrl: "http://127.0.0.1:2", retry, fetch: async () => new Response("[]") });
-  for (const store of [nobody, page]) {
+  for (const store of [unreachable, page]) {
     for (const work of [
       () => store.get(NS, "k"),
       () => store.list(NS),

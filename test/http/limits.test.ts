@@ -268,7 +268,7 @@ describe("many requests on one connection", () => {
     await service.close();
   });
 
-  test("the request that is one too many is told so, one after the other too", async () => {
+  test("a request over the limit is refused with the reason, each time", async () => {
     const { service, port } = await twoTenants({});
     const { heard, socket } = await held(port, "");
     for (let count = 1; count <= 101; count++) {

@@ -110,7 +110,7 @@ describe("a service over a read-only checkpointer", async () => {
   });
 
   test("a service whose read-only store is not there answers NOT_FOUND and never that a thread is absent", async () => {
-    const missing = new FileCheckpointer({ directory: "/nobody/made/this", access: "read" });
+    const missing = new FileCheckpointer({ directory: "/does/not/exist", access: "read" });
     const other = await serve({ checkpointer: missing, port: 0, onFailure: () => undefined });
     const client = new HTTPCheckpointer({ baseUrl: other.url });
     expect((await failureOf(() => client.load("long"))).code).toBe("NOT_FOUND");

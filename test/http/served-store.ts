@@ -4,7 +4,7 @@ import type { Store } from "../../src/store/store.ts";
 import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
 import { noticedByClients } from "../network/noticed-by-clients.ts";
 
-/** A service in front of a store, with one token that may do everything; of everybody's items, or of one tenant's. */
+/** A service in front of a store, with one token that may do everything; for all items, or for one tenant's. */
 export interface ServedStore extends AsyncDisposable {
   readonly service: RunningService;
   /** What the service stands in front of. */

@@ -12,7 +12,7 @@ import { createToken, type RunningService, type ServeOptions, serve } from "../.
 import { SCOPES } from "../../src/wire/protocol.ts";
 import { noticedByClients } from "../network/noticed-by-clients.ts";
 
-/** A service on a loopback socket with one token that may do everything; of everybody's threads, or of one tenant's. */
+/** A service on a loopback socket with one token that may do everything; for all threads, or for one tenant's. */
 export interface Served extends AsyncDisposable {
   readonly service: RunningService;
   /** What the service stands in front of. */

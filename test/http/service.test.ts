@@ -310,7 +310,8 @@ test("a watch goes on after the line was cut, and misses nothing", async () => {
     state = state.withMessage(userMessage(`${saved.length}`));
     saved.push(await there.behind.save(state, "t"));
   };
-  // A watch shows what is saved from its beginning on, and nobody else sees when that is.
+  // A watch shows what is saved after it begins, and only the watch itself reveals when
+  // that is.
   while (seen.length === 0) {
     await saveNext();
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -227,7 +227,7 @@ describe("size", () => {
     const big = "é".repeat(5 * 1024 * 1024);
     await saver.put({ threadId: "big", checkpointId: "c1", checkpointData: { values: { big } } });
     expect((await saver.get({ threadId: "big" }))?.checkpointData).toEqual({ values: { big } });
-    const shared = Array.from({ length: 20 }, (_, n) => `message ${n}, long enough to be shared by everybody`);
+    const shared = Array.from({ length: 20 }, (_, n) => `message ${n}, long enough to be shared by all of them`);
     await Promise.all(
       Array.from({ length: 1000 }, (_, n) =>
         saver.put({

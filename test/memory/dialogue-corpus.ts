@@ -58,7 +58,7 @@ export const DIALOGUES: readonly Dialogue[] = [
       ["Lina", "From the Christmas money, just about."],
       ["Jonas", "Then let him do it before the rye week starts."],
       ["Lina", "He can come on the twelfth."],
-      ["Jonas", "Fine. I found somebody for the early shift, too."],
+      ["Jonas", "Fine. I found someone for the early shift, too."],
       ["Lina", "Finally! Who?"],
       ["Jonas", "Amina, she used to decorate cakes at the hotel by the station."],
       ["Lina", "Does she know what time we begin?"],

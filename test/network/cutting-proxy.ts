@@ -28,9 +28,15 @@ export interface CuttingProxy {
   readonly connections: number;
   /** One cut at a time: arming another replaces it. It fires once. */
   cutAfter(cut: Cut): ArmedCut;
-  /** From now on nothing gets through in that direction, and nobody is told: a cable that was pulled. */
+  /**
+   * From now on nothing gets through in that direction, and neither side is told: a cable that was
+   * pulled.
+   */
   swallow(direction: Direction): void;
-  /** Connections of now carry nothing any more in that direction, and nobody is told; new ones work: a firewall that forgot them. */
+  /**
+   * Present connections carry nothing more in that direction, and neither side is told; new ones work: a firewall that
+   * forgot them.
+   */
   silence(...directions: readonly Direction[]): void;
   /** From now on, every connection is cut, and so is every new one: a server that is down. */
   refuse(): void;

@@ -30,7 +30,7 @@ export interface OutageReport {
   readonly appliedUnseen: number;
 }
 
-/** Nobody waits longer than this for a server that comes back within seconds. */
+/** No call waits longer than this for a server that comes back within seconds. */
 const PATIENCE_MS = 200_000;
 
 /**

@@ -1,6 +1,6 @@
 import { startCuttingProxy } from "./cutting-proxy.ts";
 
-/** A server that can be taken away from those who come through the proxy, and from nobody else. */
+/** A server that can be taken away from the clients behind the proxy, and from no others. */
 export interface ProxiedServer {
   /** The server's URL, with the proxy's address in it. */
   readonly url: string;

@@ -17,7 +17,7 @@ export interface TestBucket {
   openLog(place: TestPlace): OciLog;
   /** Takes everything away below a prefix. */
   clear(prefix: string): Promise<void>;
-  /** Only on the stand-in: nobody can take the real service down. */
+  /** Only on the stand-in: a test cannot take the real service down. */
   readonly outage?: () => Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

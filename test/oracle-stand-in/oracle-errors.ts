@@ -47,7 +47,8 @@ export function oracleError(error: unknown, isBlock: boolean): OracleError | und
   // Without any right on a table it is not even there.
   if (code === "42501")
     return /schema/.test(message) ? said(1031, "insufficient privileges") : said(942, "table or view does not exist");
-  // A statement that the rewrite left in a form of Oracle's: whoever changed one wants to know what.
+  // A statement that the rewrite left in Oracle's syntax: the message helps the author of a changed
+  // statement.
   if (code === "42601") return said(900, `invalid SQL statement (${message})`);
   const [num, text] = BY_STATE[code] ?? [600, `internal error code, arguments: [stand-in], [${code}], [${message}]`];
   return said(num, isBlock ? `${text}\nORA-06512: at line 1` : text);

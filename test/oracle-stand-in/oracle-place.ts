@@ -22,7 +22,7 @@ export async function oraclePlace(
   password: string = randomBytes(12).toString("hex"),
 ): Promise<OraclePlace> {
   const pool = new Pool({ connectionString: postgresUrl, max: 2, allowExitOnIdle: true });
-  // A server that is stopped ends idle connections too, and that is nobody's failure.
+  // A server that is stopped ends idle connections too, which fails no query.
   pool.on("error", () => undefined);
   const sql = async (text: string, values: unknown[] = []) =>
     (await pool.query<Record<string, unknown>>(text, values)).rows;

@@ -59,7 +59,7 @@ export async function describeWithStandIn(
   });
 }
 
-/** Its tables stay: whoever names a database of his own for tests gives the user a schema that he can drop. */
+/** Its tables stay: a database that is named for tests needs a user whose schema can be dropped. */
 function liveDatabase(): TestOracle | undefined {
   const { env } = process;
   const dsn = env["HOLDFAST_TEST_ORACLE_DSN"];

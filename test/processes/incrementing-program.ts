@@ -27,7 +27,7 @@ for (let done = 0; done < Number(increments); ) {
   } catch (error) {
     if (!StateError.is(error, "CONFLICT")) throw error;
     conflicts++;
-    // Without a pause, most of what many writers do is to read what somebody else is about to outdate.
+    // Without a pause, most of what many writers do is read what another is about to outdate.
     await pause(Math.random() * 30);
   }
 }

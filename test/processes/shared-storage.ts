@@ -42,7 +42,7 @@ export function sharedOnServer(serverUrl: string): SharedStorage {
   return { url: url.href, dispose: async () => undefined };
 }
 
-/** The parameter by which a part of the server is one's own. */
+/** The parameter that names a test's own part of the server. */
 const NAME_OF_A_PART: Readonly<Record<string, string>> = {
   postgres: "tablePrefix",
   mysql: "tablePrefix",

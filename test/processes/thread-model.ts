@@ -1,4 +1,6 @@
-/** What a process does to a thread. Said before it is done, so that whoever watches knows what a kill may have met. */
+/**
+ * What a process does to a thread. Announced before it is done, so that the observer knows what a kill may have met.
+ */
 export type Action =
   | { readonly kind: "append"; readonly text: string; readonly checkpointId?: string }
   | { readonly kind: "rewrite"; readonly texts: readonly string[] }
@@ -6,7 +8,7 @@ export type Action =
   | { readonly kind: "vacuum"; readonly keepLast: number };
 
 export interface ModelCheckpoint {
-  /** `undefined` while nobody knows: its save was never acknowledged. */
+  /** `undefined` while unknown: its save was never acknowledged. */
   readonly id: string | undefined;
   readonly texts: readonly string[];
 }

@@ -4,8 +4,8 @@ import { textOf } from "../../src/state/message.ts";
 import { type Action, after, type ThreadModel } from "./thread-model.ts";
 
 /**
- * The model that the stored thread agrees with: the given one, or the one after
- * the action that nobody acknowledged. Throws where it is neither.
+ * The model that the stored thread agrees with: the given one, or the one after the
+ * unacknowledged action. Throws where it is neither.
  */
 export async function settle(
   checkpointer: Checkpointer,

@@ -1,4 +1,7 @@
-/** What a process does to several threads. Said before it is done, so that whoever watches knows what a kill may have met. */
+/**
+ * What a process does to several threads. Announced before it is done, so that the observer knows what a kill may have
+ * met.
+ */
 export type ThreadsAction =
   | { readonly kind: "append"; readonly thread: string; readonly text: string }
   /** All checkpoints but the newest go: what the thread says stays. */

@@ -44,7 +44,7 @@ await checkpointer
 await checkpointer.close();
 process.disconnect();
 
-/** Returns when somebody has sent SIGCONT. */
+/** Returns after SIGCONT. */
 function stop(): void {
   say("stopping");
   process.kill(process.pid, "SIGSTOP");

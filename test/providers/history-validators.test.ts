@@ -86,7 +86,7 @@ const BAD: readonly (readonly [what: string, reason: string, messages: readonly 
 
 const validators = [assertValidForOpenAI, assertValidForAnthropic, assertValidForGemini];
 
-test.each(GOOD)("%s is valid for everybody", (_, messages) => {
+test.each(GOOD)("%s is valid for every provider", (_, messages) => {
   for (const validate of validators) expect(() => validate(messages)).not.toThrow();
 });
 

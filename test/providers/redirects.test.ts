@@ -87,7 +87,7 @@ test.each(Object.entries(PROVIDERS))(
   },
 );
 
-test("a fetch of one's own is asked not to follow redirects either", async () => {
+test("a fetch that the user passed is asked not to follow redirects either", async () => {
   const modes: (string | undefined)[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
     modes.push(init?.redirect);

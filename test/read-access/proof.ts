@@ -21,7 +21,7 @@ export interface ObservedStore {
 export interface ReadAccessProof {
   readonly name: string;
   readonly create: () => Promise<ObservedStore>;
-  /** A store that nobody made, for backends where somebody has to. */
+  /** A store that does not exist, for backends where stores have to be created. */
   readonly missing?: () => Promise<ObservedStore>;
   /** Whether `connect` asks the storage anything. @default true */
   readonly connects?: boolean;

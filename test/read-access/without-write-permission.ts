@@ -2,12 +2,12 @@ import { chmod, lstat, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 
-const NOBODY = 65_534;
+const UNPRIVILEGED = 65_534;
 
 /**
- * Runs `work` while this process may read the directory and everything below it,
- * and may write nothing there. The system's administrator may write whatever the
- * modes say, so a test that runs as one becomes somebody else meanwhile.
+ * Runs `work` while this process may read the directory and everything below it, and
+ * may write nothing there. The system's administrator may write whatever the modes say,
+ * so a test that runs as one switches to another user meanwhile.
  */
 export async function withoutWritePermission(directory: string, work: () => Promise<void>): Promise<void> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
@@ -20,7 +20,7 @@ export async function withoutWritePermission(directory: string, work: () => Prom
     await chmod(path, stats.isDirectory() ? 0o555 : 0o444);
   }
   const isAdministrator = process.geteuid?.() === 0;
-  if (isAdministrator) process.seteuid?.(NOBODY);
+  if (isAdministrator) process.seteuid?.(UNPRIVILEGED);
   try {
     await expect(writeFile(join(directory, "a write"), "")).rejects.toMatchObject({ code: "EACCES" });
     await work();

@@ -14,7 +14,7 @@ export const said = (text: string): AgentState => AgentState.create().withMessag
 
 export const freshPrefix = (): string => `test-${randomBytes(6).toString("hex")}:`;
 
-/** For whoever must be answered: a server whose disk stalls answers later than the two seconds that are the default. */
+/** For tests that need an answer: a server whose disk stalls answers later than the default of two seconds. */
 export const PATIENT = { connectTimeoutMs: 60_000, commandTimeoutMs: 60_000 } as const;
 
 /** One kind of client that users hand in. */
@@ -75,7 +75,7 @@ export async function copyKeys(admin: Redis, prefix: string): Promise<() => Prom
   };
 }
 
-/** A user with the rights that docs/redis.md names and no others: whoever follows that page has what is needed. */
+/** A user with exactly the rights that docs/redis.md names, to show that they are enough. */
 export async function makeUser(admin: Redis, url: string, prefix: string): Promise<{ user: string; url: string }> {
   const page = await readFile(new URL("../../docs/redis.md", import.meta.url), "utf8");
   const rules = /^ACL SETUSER holdfast on >\S+ ~holdfast:\* (.*)$/m.exec(page)?.[1]?.split(" ");
@@ -87,7 +87,10 @@ export async function makeUser(admin: Redis, url: string, prefix: string): Promi
   return { user, url: place.href };
 }
 
-/** For suites that kill a server, fill it or change its settings: one that nobody shares. */
+/**
+ * For suites that kill a server, fill it or change its settings: one that no other suite
+ * shares.
+ */
 export async function describeWithOwnRedis(title: string, body: () => void | Promise<void>): Promise<void> {
   if (!isWanted("redis")) return void describe.skip(title, () => test(NOT_WANTED, () => undefined));
   if ((await findRedis()) !== undefined) return void describe(title, body);

@@ -12,7 +12,7 @@ export interface RandomRun {
   readonly now: () => number;
   /** Called before every operation; may cut a wire or kill a server. What fails is made again until it succeeds. */
   readonly disturb?: (operation: number) => Promise<void> | void;
-  /** Whether the last answer came late: what it counted was then counted by a call that nobody heard the end of. */
+  /** Whether the last answer came late: what it counted was then counted by a call whose answer was lost. */
   readonly wasRepeated?: (saver: Saver) => boolean;
   /** So many stories at once, each of its own threads: on a storage whose answers are waited for. @default 1 */
   readonly lanes?: number;

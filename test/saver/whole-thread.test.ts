@@ -7,7 +7,9 @@ import { Thread } from "../../src/checkpoint/thread/thread.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { everyRecord } from "../../src/saver/history/whole-thread.ts";
 
-/** Every page is of another life of the thread, as if somebody deleted and made it between any two. */
+/**
+ * Every page is of another life of the thread, as if it were deleted and made again between any two.
+ */
 class RestlessLog extends MemoryLog {
   #lives = 0;
 

@@ -108,7 +108,7 @@ async function place(cacheMs: number) {
   };
 }
 
-/** Each names a person's key, and opens with fewer than it names for nobody. */
+/** Each names a person's key, and does not open with fewer keys than it names. */
 function expectKeyed(boxes: readonly OwnBox[], known: ReadonlyMap<string, Uint8Array>, when: string): void {
   for (const { ids, box, at } of boxes) {
     expect(ids.length, when).toBeGreaterThan(0);

@@ -32,7 +32,7 @@ async function openAll(directory: string, keyring: Keyring) {
   return { checkpointer, store, close };
 }
 
-/** Whose words can be read by whoever has all of these keys, in anything that loads. */
+/** Whose words a reader with all of these keys can read, in anything that loads. */
 async function readable(directory: string, keyring: Keyring, people: readonly number[]) {
   const { checkpointer, store, close } = await openAll(directory, keyring);
   const texts: string[] = [];

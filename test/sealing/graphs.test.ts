@@ -14,7 +14,7 @@ import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { ReferenceLog } from "../broken/drivers/reference-log.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
-/** Everything that a log holds, as one text: what whoever reads the storage sees. */
+/** Everything that a log holds, as one text: what a reader of the storage sees. */
 async function bytesOf(log: ThreadLog): Promise<string> {
   const seen: string[] = [];
   for (const { threadId } of (await log.listThreads({ prefix: "", limit: 1000 })).items.filter(isReadable)) {
@@ -34,7 +34,7 @@ async function place(index: "sealed" | "plain") {
 
 const State = Annotation.Root({ ...MessagesAnnotation.spec, note: Annotation<unknown>() });
 
-/** Answers, and waits for somebody. What is about Ada says zebra, what is about Bob lion, the rest giraffe. */
+/** Answers, and waits for a person. What is about Ada says zebra, what is about Bob lion, the rest giraffe. */
 const asking = (checkpointer: Checkpointer) =>
   new StateGraph(State)
     .addNode("answer", () => ({

@@ -24,7 +24,7 @@ async function keysOf(keyring: Keyring): Promise<ReadonlyMap<string, string>> {
   return keys;
 }
 
-/** A store that breaks at its n-th write: before it was made, or after, when nobody hears of it. */
+/** A store that breaks at its n-th write: before it was made, or after, when its answer is lost. */
 class BreakingStore extends InMemoryStore {
   writes = 0;
   breaksAt = Number.POSITIVE_INFINITY;
@@ -54,7 +54,7 @@ describe("a keyring", () => {
     for (const subject of PEOPLE) expect(bytes.includes(subject)).toBe(false);
   });
 
-  test("gives everybody the same keys, also those who ask at the same time, and after it was opened again", async () => {
+  test("gives every caller the same keys, even concurrent ones, and after it was opened again", async () => {
     const { keyring, options } = await sampleKeyring();
     const others = await Promise.all([1, 2, 3].map(() => Keyring.open(options)));
     const all = await Promise.all([keyring, ...others].map(keysOf));

@@ -19,7 +19,7 @@ async function destroy(keyring: Keyring, person: string): Promise<void> {
   }
 }
 
-/** One record with everything that may be about somebody, of more people than are gone over one by one. */
+/** One record with everything that may be about a person, of more people than are checked one by one. */
 function crowd(threadSubject: readonly string[]): AgentState {
   let state = AgentState.create({
     metadata: {
@@ -35,7 +35,7 @@ function crowd(threadSubject: readonly string[]): AgentState {
     state = state
       .withMessage(userMessage(`zebra of ${subject}`, { metadata: { subject } }))
       .withMessage(userMessage("zebra of two", { metadata: { subject: both } }))
-      .withMessage(userMessage("of nobody", { metadata: { inner: attributed(subject, "zebra inside") } }))
+      .withMessage(userMessage("of no person", { metadata: { inner: attributed(subject, "zebra inside") } }))
       .withMessage(userMessage("of the thread"))
       .withMessage(
         assistantMessage("", {

@@ -39,7 +39,7 @@ async function withoutKeyOfBob() {
   return { ...after, data };
 }
 
-test("a person's lost key is an error for what it sealed, and everybody else is listed, found and vacuumed", async () => {
+test("a person's lost key is an error for what it sealed, and everyone else's threads are listed, found and vacuumed", async () => {
   const { checkpointer, store } = await withoutKeyOfBob();
   await expect(checkpointer.load("bob")).rejects.toMatchObject(LOST);
   await expect(store.get(["notes"], "bob")).rejects.toMatchObject(LOST);

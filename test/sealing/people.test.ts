@@ -12,7 +12,7 @@ import { attributed } from "../../src/state/people/subjects.ts";
 import { ReferenceLog } from "../broken/drivers/reference-log.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
-/** Everything that a log holds, as one text: what whoever reads the storage sees. */
+/** Everything that a log holds, as one text: what a reader of the storage sees. */
 async function bytesOf(log: ThreadLog): Promise<string> {
   const seen: string[] = [];
   for (const { threadId } of (await log.listThreads({ prefix: "", limit: 1000 })).items.filter(isReadable)) {
@@ -119,7 +119,7 @@ describe("what is sealed", () => {
       message: expect.stringMatching(/record 1 of thread "t" is not sealed/),
     });
     await checkpointer.save(AgentState.create(), "u");
-    await expect(plain.load("u"), "whoever has no keyring is told what it is").rejects.toMatchObject({
+    await expect(plain.load("u"), "a reader without a keyring is told what it is").rejects.toMatchObject({
       code: "INCOMPATIBLE",
       message: expect.stringMatching(/is sealed: it is not damaged/),
     });

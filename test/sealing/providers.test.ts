@@ -10,7 +10,7 @@ import { sampleKeyring } from "./sample-keyring.ts";
 const folder = await mkdtemp(join(tmpdir(), "holdfast-providers-"));
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Answers that nobody should give, and what is said of them. As plain JavaScript may give them. */
+/** Wrong answers of a provider, and the error for each. As plain JavaScript may give them. */
 const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
   ["wraps to nothing", { wrap: async () => undefined }, "INVALID_ARGUMENT"],
   ["wraps to a text", { wrap: async () => "wrapped" }, "INVALID_ARGUMENT"],

@@ -26,7 +26,7 @@ async function restored(items: readonly StoreItem[]): Promise<InMemoryStore> {
   return store;
 }
 
-/** Data in a log and a store, and whoever opens both with a keyring. */
+/** Data in a log and a store, with a function that opens both with a keyring. */
 function dataPlace() {
   const log = new MemoryLog();
   const driver = accessOf(new InMemoryStore())?.driver as StoreDriver;
@@ -71,7 +71,7 @@ describe("copies of the data and of the keyring from different times", () => {
     }
   });
 
-  test("with a keyring from before, people who came since are named, everybody else loads, and a new key of theirs is not taken for the lost one", async () => {
+  test("with a keyring from before, people added since are named, everyone else's threads load, and a new key of theirs is not taken for the lost one", async () => {
     const { keyring, options } = await sampleKeyring({ cacheMs: 0 });
     const { open } = dataPlace();
     const today = open(keyring);
@@ -84,7 +84,7 @@ describe("copies of the data and of the keyring from different times", () => {
     expect(await wordsIn(old.checkpointer, "ada")).toBe("words of ada");
     const lost = { code: "PERMISSION_DENIED", context: { keyId: expect.stringContaining(".1.") } };
     await expect(old.checkpointer.load("bob")).rejects.toMatchObject(lost);
-    // Bob is given a key there: the first one that this copy knows of.
+    // Bob is given a key there: the first one in this copy.
     await old.checkpointer.save(about("bob"), "bob-again");
     expect(await wordsIn(old.checkpointer, "bob-again")).toBe("words of bob");
     await expect(old.checkpointer.load("bob")).rejects.toMatchObject(lost);
@@ -145,7 +145,7 @@ describe("copies of the data and of the keyring from different times", () => {
     expect(await log.tail("new")).toBeUndefined();
     expect(await driver.read([{ namespace: ["notes"], key: "b" }])).toEqual([undefined]);
     expect(await options.store.list(["holdfast:keys", "tenants"])).toHaveLength(0);
-    // Another tenant's first key is nobody else's.
+    // Another tenant's first key belongs to that tenant alone.
     const sealing = new Sealing({ keyring: fresh, tenant: (name) => (name === "ada" ? "old" : "new") });
     await new Checkpointer(log, { sealing }).save(about("bob"), "new");
   });

@@ -132,7 +132,7 @@ describe("a rotation that removes the master key beside readers", () => {
     expect(await (await Keyring.open(options)).personKeys("", PEOPLE)).toEqual(keys);
   });
 
-  test("a person's key whose master key is really gone is that person's trouble: it is named, and everybody else's is found", async () => {
+  test("a person's key whose master key is really gone is an error for that person alone: it is named, and everyone else's data is found", async () => {
     const store = new InMemoryStore();
     const { keyring, options } = await sampleKeyring({ store });
     const [, bob] = await keyring.personKeys("", PEOPLE);

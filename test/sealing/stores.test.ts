@@ -7,7 +7,7 @@ import type { Store } from "../../src/store/store.ts";
 import { accessOf } from "../../src/store/store-access.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
-/** The driver below the sealing: what whoever reads the storage sees. */
+/** The driver below the sealing: what a reader of the storage sees. */
 async function stored(store: InMemoryStore): Promise<string> {
   const driver = accessOf(store)?.driver;
   const scope = { namespace: [], recursive: true, condition: undefined };

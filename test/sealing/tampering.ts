@@ -53,7 +53,7 @@ export function testTampering(
     const { log, dispose } = await open();
     await log.connect();
     let attempts = 0;
-    /** The sealed threads, as they lie in the storage once somebody has changed records in it. */
+    /** The sealed threads, as they lie in the storage after records in it were changed. */
     const tampered = async (alter: Alter): Promise<Checkpointer> => {
       // The same thread ids for every attempt, in a part of the storage of its own.
       const part = new PrefixLog(log, `${++attempts}/`);

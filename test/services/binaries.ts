@@ -34,7 +34,10 @@ export async function isExecutable(path: string): Promise<boolean> {
   }
 }
 
-/** For programs that refuse to run as root: somebody else of this machine, when we are root. */
+/**
+ * For programs that refuse to run as root: another user of this machine, when the tests run as
+ * root.
+ */
 export async function unprivilegedUser(...names: readonly string[]): Promise<SystemUser | undefined> {
   if (!isRoot()) return undefined;
   const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
@@ -45,7 +48,9 @@ export async function unprivilegedUser(...names: readonly string[]): Promise<Sys
   throw new Error(`running as root, and none of the users ${names.join(", ")} exists to start the server as`);
 }
 
-/** Whether everybody may walk to it: a home folder of root's is closed to the user that a server runs as. */
+/**
+ * Whether every user may walk to it: a home folder of root's is closed to the user that a server runs as.
+ */
 export async function isOpenToAll(path: string): Promise<boolean> {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if (((await stat(folder)).mode & 0o001) === 0) return false;

@@ -40,7 +40,7 @@ function programsBeside(server: string, environment: NodeJS.ProcessEnv): Mariadb
   return { server, install: join(base, "bin", "mariadb-install-db"), base, environment };
 }
 
-/** A MariaDB of one's own, with a database `agents`. Its URL is of a user who may do everything. */
+/** Starts a MariaDB, with a database `agents`. Its URL is of a user who may do everything. */
 export async function startMariadb(options: MariadbOptions = {}): Promise<TestServer> {
   const found = await findMariadb();
   if (found === undefined) throw new Error(`there is no MariaDB here: ${HOW_TO_GET_MARIADB}`);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 /** An index on a node that others use too. */
 export interface OwnIndex {
   readonly name: string;
-  /** The URL of a namespace in it that nobody has used: making an index for each case would take most of the time. */
+  /** The URL of an unused namespace in it: making an index for each case would take most of the time. */
   namespace(): string;
   /** How many documents are in it, of whatever kind. */
   documents(): Promise<number>;

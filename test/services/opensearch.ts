@@ -15,7 +15,7 @@ const OPENSEARCH: JavaProgram = {
 export const canHaveOpensearch = (): Promise<boolean> => canHaveJava(OPENSEARCH);
 export const opensearchJars = (): Promise<string> => javaProgram(OPENSEARCH);
 
-/** A node of one's own: a cluster of one, which syncs every write, as OpenSearch does unless told otherwise. */
+/** Starts one node, a cluster of its own, which syncs every write, as OpenSearch does by default. */
 export async function startOpensearch(): Promise<TestServer> {
   if (!(await canHaveOpensearch())) throw new Error(`there is no OpenSearch here: ${HOW_TO_GET_OPENSEARCH}`);
   const jars = await opensearchJars();
@@ -58,10 +58,16 @@ rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
 `;
 
-/** The runner takes no port above 9299, and goes on to the next one where somebody listens: nobody would find it there. */
+/**
+ * The runner takes no port above 9299, and moves on to the next one if a port is taken: the client would not find it
+ * there.
+ */
 const RUNNER_PORTS = [9201, 9300] as const;
 
-/** Ready when all its data can be read; by its name, because somebody else may have been faster on this port. */
+/**
+ * Ready when all its data can be read. Asked by its name, because another program may have taken this port
+ * first.
+ */
 async function probe(port: number, cluster: string): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${port}/_cluster/health?wait_for_status=yellow&timeout=5s`);
   const health = (await response.json()) as { readonly cluster_name?: string };

@@ -27,7 +27,7 @@ interface Program {
 
 /**
  * A PgBouncer in front of the server at `behind`; its URL is of the same user and
- * database. It has room for every session of a suite, so that nobody queues.
+ * database. It has room for every session of a suite, so that none queues.
  */
 export async function startPgbouncer(behind: string, mode: PoolMode): Promise<TestServer> {
   const found = await findPgbouncer();

@@ -38,7 +38,7 @@ export async function findPostgres(): Promise<string | undefined> {
   return (await isExecutable(join(folder, "initdb"))) ? folder : embeddedPostgres();
 }
 
-/** A PostgreSQL of one's own. Its URL is of a superuser; data and settings are as durable as PostgreSQL makes them. */
+/** Starts a PostgreSQL. Its URL is of a superuser; data and settings are as durable as PostgreSQL makes them. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestServer> {
   const binaries = options.pgvector === true ? await postgresWithPgvector() : await findPostgres();
   if (binaries === undefined) throw new Error(`there is no PostgreSQL here: ${HOW_TO_GET_POSTGRES}`);

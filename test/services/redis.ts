@@ -28,7 +28,7 @@ export async function findRedis(): Promise<RedisProgram | undefined> {
   return program === undefined ? unpackedRedis() : { program, environment: {} };
 }
 
-/** A Redis (or Valkey) of one's own. Without settings it syncs every write to its append-only file. */
+/** Starts a Redis (or Valkey). Without settings it syncs every write to its append-only file. */
 export async function startRedis(options: RedisOptions = {}): Promise<TestServer> {
   const found = options.program ?? (await findRedis());
   if (found === undefined) throw new Error(`there is no Redis here: ${HOW_TO_GET_REDIS}`);

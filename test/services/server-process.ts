@@ -129,7 +129,7 @@ class ServerProcess implements TestServer {
     const ended = once(child, "exit");
     child.ref();
     child.kill(signal);
-    // A replica that has just synced finishes its own files first, for longer than anybody wants to wait.
+    // A replica that has just synced finishes its own files first, which takes too long for a test.
     const impatience = setTimeout(() => child.kill("SIGKILL"), MOST_PATIENCE_MS);
     await ended;
     clearTimeout(impatience);
@@ -177,12 +177,14 @@ export async function serverFolder(name: string, user?: SystemUser, parent: stri
   return folder;
 }
 
-/** Below the ports that systems give to outgoing connections and to those who listen at any port. */
+/**
+ * Below the ports that systems give to outgoing connections and to servers that ask for any port.
+ */
 const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 32_000];
 
 /**
- * A port that was free a moment ago. Nobody else is given it: not a server of another test, here or in another process,
- * not while the server that it is for is down, and not a client, which would then be connected to itself.
+ * A port that was free a moment ago. It is given out only once: not to a server of another test, here or in another
+ * process, not while the server that it is for is down, and not to a client, which would then be connected to itself.
  */
 export async function freePort(): Promise<number> {
   return freePortAmong(LOWEST_PORT, HIGHEST_PORT);
@@ -199,7 +201,7 @@ export async function freePortAmong(lowest: number, highest: number): Promise<nu
 
 /**
  * Holds the port's number for the rest of this process, by its UDP half, which no server here uses. A server that found
- * its port taken would end, and those who ask whether it has started would be answered by the other one.
+ * its port taken would end, and a check whether it has started would be answered by the other one.
  */
 async function reserve(port: number): Promise<boolean> {
   const held = createSocket("udp4").unref();

@@ -13,7 +13,7 @@ export type ServiceName = "postgres" | "pgvector" | "mysql" | "redis" | "opensea
 export interface Service {
   /** The environment variable with the URL of one that runs already. */
   readonly variable: string;
-  /** One sentence for those who have none. */
+  /** One sentence for readers that have none. */
   readonly howToGet: string;
   /** Looks for a program; starts nothing. */
   readonly isHere: () => Promise<boolean>;

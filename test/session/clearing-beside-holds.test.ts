@@ -8,7 +8,9 @@ import { KEY } from "./people.ts";
 const ask = { by: "counsel@example.com", reason: "case 17" };
 const FACTS = ["facts"];
 
-/** Notes the pages of facts that are read, and calls somebody else with each. */
+/**
+ * Notes the pages of facts that are read, and calls another process's step with each.
+ */
 class WatchedStore extends InMemoryStore {
   pages = 0;
   beforePage: () => Promise<unknown> = async () => undefined;

@@ -189,7 +189,9 @@ test.each([1, 2, 3])(
 test("metadata of items is exported with them, and what in it is about a person goes from items about no person", async () => {
   const store = new InMemoryStore();
   await store.put(["notes"], "whole", "Ann's", { metadata: { subject: "ann", source: "a letter" } });
-  await store.put(["notes"], "part", "of nobody", { metadata: { of: attributed("ann", "Ann's part"), kind: "note" } });
+  await store.put(["notes"], "part", "of no person", {
+    metadata: { of: attributed("ann", "Ann's part"), kind: "note" },
+  });
   const data = dataOn({ stores: [store] });
   const exported = (await exportOf(data, "ann")).trim().split("\n").slice(1);
   expect(exported.map((line) => JSON.parse(line))).toEqual([
@@ -199,7 +201,7 @@ test("metadata of items is exported with them, and what in it is about a person 
   await data.eraseUser("ann");
   expect(await store.get(["notes"], "whole")).toBeUndefined();
   expect(await store.getItem(["notes"], "part")).toMatchObject({
-    value: "of nobody",
+    value: "of no person",
     metadata: { of: ofNobody(ERASED), kind: "note" },
   });
 });

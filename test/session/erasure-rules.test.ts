@@ -150,7 +150,7 @@ describe("bad input", () => {
     await store.put(["notes"], "n", "about Ann", about("ann"));
     const data = dataOn({ checkpointers: [checkpointer], stores: [store] });
     const counts = ({ places }: ErasureReceipt) => places.map(({ records, items }) => records + items);
-    expect(counts(await data.eraseUser("nobody"))).toEqual([0, 0]);
+    expect(counts(await data.eraseUser("absent"))).toEqual([0, 0]);
     expect(counts(await data.eraseUser("ann"))).toEqual([0, 2]);
     expect(counts(await data.eraseUser("ann"))).toEqual([0, 0]);
     const receipts = await data.receipts();
@@ -174,7 +174,7 @@ describe("bad input", () => {
     expect(lines.slice(1).map(({ kind }) => kind)).toEqual(["message", "message", "message", "item"]);
     expect(lines.at(-1)?.value).toEqual({ $: "date", v: "1970-01-01T00:00:00.000Z" });
     const nothing: string[] = [];
-    for await (const line of data.exportUser("nobody")) nothing.push(line);
+    for await (const line of data.exportUser("absent")) nothing.push(line);
     expect(nothing).toHaveLength(1);
   });
 

@@ -41,7 +41,7 @@ const anything = (words: Words): unknown => ({
 /** Values of the kinds that rows keep, of which one fits. */
 const KINDS: readonly unknown[] = ["base", "question", "succeeded", "pure", "length", 7, true, new Date(7)];
 
-/** A value with the person's words everywhere but where its row says that it never holds what somebody said. */
+/** A value with the person's words everywhere except where its row says that it never holds any. */
 export function filled(rule: Rule, words: Words, field = ""): unknown {
   if ("kept" in rule) {
     // Ids and names first: text of any kind fits those.

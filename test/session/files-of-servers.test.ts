@@ -39,7 +39,7 @@ async function fillAndErase(
 }
 
 await describeWithOwnRedis("the files of a Redis server", () => {
-  test("hold no word of those who were erased, in the append-only file or the dump, and every word of the others", async () => {
+  test("hold no word of the people who were erased, in the append-only file or the dump, and every word of the others", async () => {
     // Uncompressed, so that a word that is there can be seen.
     const server = await startRedis({ settings: { save: "3600 100000", rdbcompression: "no" } });
     try {

@@ -48,11 +48,13 @@ const State = Annotation.Root({
 
 const about = (subject: string) => ({ additional_kwargs: { subject } });
 
-/** A conversation with a tool call in each turn, by whoever the turn is about. */
+/**
+ * A conversation with a tool call in each turn, by the person whom the turn is about.
+ */
 const conversing = (checkpointer: Checkpointer) =>
   new StateGraph(State)
     .addNode("call", ({ messages }) => {
-      const subject = String(messages.at(-1)?.additional_kwargs["subject"] ?? "nobody");
+      const subject = String(messages.at(-1)?.additional_kwargs["subject"] ?? "unnamed");
       const tool_calls = [{ id: `call-${messages.length}`, name: "look_up", args: { q: `${subject}-asks` } }];
       return { messages: [new AIMessage({ content: "", tool_calls, ...about(subject) })], count: 1 };
     })
@@ -85,7 +87,7 @@ const BACKENDS: readonly (readonly [string, () => Promise<Checkpointer>])[] = [
 ];
 
 describe.each(BACKENDS)("a graph's thread on %s", (_, open) => {
-  test("messages and values that name a person go, everybody else's stay, and the graph runs on", async () => {
+  test("messages and values that name a person go, everyone else's stay, and the graph runs on", async () => {
     const checkpointer = await open();
     const graph = conversing(checkpointer);
     for (const who of ["zoannq", "bobbyq", "zoannq"]) {

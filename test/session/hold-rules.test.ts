@@ -161,10 +161,10 @@ describe("bad input", () => {
   });
 
   test.each([
-    ["nobody", { ...ask }, /one of the two/],
+    ["no target", { ...ask }, /one of the two/],
     ["both", { subject: "a", threadPrefix: "b", ...ask }, /one of the two/],
     ["no reason", { subject: "a", by: "counsel" }, /needs reason/],
-    ["nobody who places it", { subject: "a", reason: "case 17" }, /needs by/],
+    ["no name of who places it", { subject: "a", reason: "case 17" }, /needs by/],
     ["a reason that names the person", { subject: "ann", by: "counsel", reason: "ann sues us" }, /must not name/],
     ["an unknown option", { subject: "a", until: "tomorrow", ...ask }, /until/],
   ])("a hold with %s is refused", async (_, request, message) => {

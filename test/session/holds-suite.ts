@@ -77,7 +77,7 @@ export function holds(create: () => Promise<Backends>): void {
     expect(report.warnings[0]?.message).toContain(ask.by);
     expect(await checkpointer.exists("case/1")).toBe(true);
     expect(await store.exists(["facts"], "ann")).toBe(true);
-    // What nobody holds went.
+    // What is under no hold went.
     expect(await checkpointer.exists("talk/1")).toBe(false);
 
     await data.liftHold(hold.id, { by: "counsel@example.com", reason: "case 17 is closed" });

@@ -36,7 +36,7 @@ describe.each(DISK_BACKENDS)("on %s", (backend) => {
     expect(kills).toBeGreaterThan(2);
   });
 
-  test("a restored backup is cleaned before anybody gets it, and what came after the erasure stays", async () => {
+  test("a restored backup is cleaned before its first use, and what came after the erasure stays", async () => {
     const directory = await mkdtemp(join(folder, "live-"));
     const backup = join(folder, `${backend}-backup`);
     const [live, old] = [diskUrls(backend, directory), diskUrls(backend, backup)];

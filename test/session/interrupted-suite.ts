@@ -49,13 +49,13 @@ export async function killAtEveryStep(
   return { moments: moment - stride, kills };
 }
 
-/** Whoever opens the backends next finds everything done. */
+/** The next process that opens the backends finds everything done. */
 async function assertFinished(place: InterruptedPlace, moment: number): Promise<void> {
   const checkpointer = await openCheckpointer(place.threads);
   const [store, ledger] = [await openStore(place.items), await openStore(place.ledger)];
   const data = new PersonalData({ checkpointers: [checkpointer], stores: [store], ledger, key: KEY });
   await data.open();
-  // Killed before the tombstone was there, nobody was asked to forget anybody.
+  // Killed before the tombstone was written, the request to forget was lost.
   const asked = (await data.receipts()).length;
   if (asked === 0) await data.eraseUser(userOf(0));
   expect(asked === 1 || moment === 1, `moment ${moment}`).toBe(true);

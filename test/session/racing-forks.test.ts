@@ -136,7 +136,7 @@ describe.each(BACKENDS)("on %s", (name, open) => {
       expect(receipt.verified).toBe(true);
       expect(made).toBeGreaterThan(0);
       expect((await data.inventory("ann")).total).toBe(0);
-      // And whoever forks afterwards is not held off any more.
+      // Forks after the erasure are no longer held off.
       await checkpointer.fork("t", "after");
       console.log(`forks and copies: ${made} made, ${refused} refused`);
       await checkpointer.close();

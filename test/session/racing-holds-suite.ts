@@ -30,7 +30,7 @@ async function fill(checkpointer: Checkpointer): Promise<void> {
   while (Date.now() === last) await new Promise(setImmediate);
 }
 
-/** Everything that the threads hold, in the words of whoever reads it. */
+/** Everything that the threads hold, in the words of their reader. */
 async function everything(checkpointer: Checkpointer): Promise<readonly unknown[]> {
   const found: unknown[] = [];
   for (const threadId of THREADS) {
@@ -42,8 +42,8 @@ async function everything(checkpointer: Checkpointer): Promise<readonly unknown[
 }
 
 /**
- * Lets `work` decide, and stops it right before the first thing that it takes
- * away. Only then the hold is placed, by somebody else on the same storage.
+ * Lets `work` decide, and stops it right before its first removal. Only then the hold
+ * is placed, by another process on the same storage.
  */
 async function holdingBeforeRemoval(
   worker: Checkpointer,
@@ -136,7 +136,7 @@ export function racingHolds(create: () => Promise<{ readonly open: () => Promise
     const { open } = await create();
     const checkpointer = await open();
     await fill(checkpointer);
-    await checkpointer.save(AgentState.create().withMessage(userMessage("nobody")), "plain");
+    await checkpointer.save(AgentState.create().withMessage(userMessage("no subject")), "plain");
     const log = contextOf(checkpointer)?.log;
     const tails = async (): Promise<readonly unknown[]> =>
       Promise.all([...THREADS, "plain"].map(async (threadId) => (await log?.tail(threadId))?.entry.seq));

@@ -26,7 +26,7 @@ const NAMESPACE = ["facts"];
 const dataOn = (store: BaseStore): PersonalData =>
   new PersonalData({ stores: [store], ledger: new InMemoryStore(), key: KEY });
 
-/** Two items that are about Ann, one with a part about her, one about nobody. */
+/** Two items that are about Ann, one with a part about her, one about no person. */
 async function fill(store: BaseStore): Promise<void> {
   const ofAnn = { metadata: { subject: "ann", category: "ephemeral" } };
   await store.put(NAMESPACE, "of ann", { likes: "tea" }, ofAnn);

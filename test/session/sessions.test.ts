@@ -135,7 +135,7 @@ describe("everyday mistakes", () => {
   });
 
   test("a backend that cannot be reached is an error of restore, never an empty session", async () => {
-    const backend = "http://127.0.0.1:9/nobody";
+    const backend = "http://127.0.0.1:9/absent";
     await expect(AgentSession.restore("s1", { backend })).rejects.toMatchObject({ name: "StateError" });
   });
 });

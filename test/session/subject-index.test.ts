@@ -55,7 +55,7 @@ describe.each(BACKENDS)("on %s", (_, open) => {
     for (const person of people) await checkpointer.save(said(person), `of-${person}`);
     const data = new PersonalData({ checkpointers: [checkpointer], ledger: new InMemoryStore(), key: KEY });
     const reads = readsOf(checkpointer);
-    expect((await data.inventory("nobody")).total).toBe(0);
+    expect((await data.inventory("absent")).total).toBe(0);
     expect(reads()).toEqual(people.map((person) => `of-${person}`));
     expect((await data.inventory("bob")).places.map(({ where }) => where)).toEqual(["of-bob"]);
     expect(reads()).toEqual(["of-bob"]);

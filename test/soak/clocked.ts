@@ -1,6 +1,6 @@
 import { type ErrorCode, StateError } from "../../src/errors.ts";
 
-/** What was called how often, how it ended, and the longest that anybody waited. */
+/** What was called how often, how it ended, and the longest wait. */
 export interface CallFigures {
   calls: number;
   failures: number;

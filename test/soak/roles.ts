@@ -11,7 +11,9 @@ import type { CallEnd, ClockedCalls } from "./clocked.ts";
 export interface Stage {
   readonly calls: ClockedCalls;
   readonly random: SeededRandom;
-  /** Failures that a storage under attack may answer with; none where nobody attacks it. */
+  /**
+   * Failures that a storage under attack may answer with; none where it is left in peace.
+   */
   readonly outages: readonly ErrorCode[];
   readonly isOver: () => boolean;
 }
@@ -36,7 +38,9 @@ async function persistently<T>(
   throw new Error(`${what} failed ${REPEATED_SAVES} times in a row`);
 }
 
-/** Threads that their writer has finished, for whoever proves and deletes them. */
+/**
+ * Threads that their writer has finished, for the role that proves and deletes them.
+ */
 export interface FinishedThread {
   readonly threadId: string;
   readonly messages: number;
@@ -97,7 +101,7 @@ export async function rival(
     const isSaid = "answer" in saved || (saved.written === "unknown" && (await isThere(`${name} ${count}`, threadId)));
     if (isSaid) acknowledged.set(threadId, count + 1);
     else conflicts++;
-    // Whoever lost sleeps a little, so that both get somewhere.
+    // The loser sleeps a little, so that both get somewhere.
     await sleep(isSaid ? stage.random.below(3) : stage.random.below(10));
   }
   return { acknowledged, conflicts };

@@ -40,9 +40,9 @@ export interface SoakReport {
 const OUTAGES: readonly ErrorCode[] = ["UNAVAILABLE", "TIMEOUT"];
 
 /**
- * Everybody at once on one storage: two writers at full speed, two rivals on
- * one thread, a searcher, a vacuumer, a forker and a deleter, while wires are
- * cut and servers die. In the end every acknowledged save is there once.
+ * All roles at once on one storage: two writers at full speed, two rivals on one
+ * thread, a searcher, a vacuumer, a forker and a deleter, while wires are cut and
+ * servers die. In the end every acknowledged save is there once.
  */
 export async function soak(storage: SoakedStorage, plan: SoakPlan): Promise<SoakReport> {
   const { random, durationMs, atLeast = [] } = plan;
@@ -103,7 +103,7 @@ export async function soak(storage: SoakedStorage, plan: SoakPlan): Promise<Soak
   };
 }
 
-/** Like `Promise.all`, but fails only when everybody has left the stage: nobody writes to a storage that is taken away. */
+/** Like `Promise.all`, but fails only when every role has ended: none must write to a storage that is taken away. */
 async function allEnded<Parts extends readonly unknown[]>(
   parts: readonly [...{ [Index in keyof Parts]: Promise<Parts[Index]> }],
 ): Promise<Parts> {

@@ -17,7 +17,8 @@ const CALL_TIMEOUT_MS = 3_000;
 
 async function onDisk(backend: "file" | "sqlite"): Promise<SoakedStorage> {
   const { url, dispose } = await sharedOnDisk(backend);
-  // Nobody disturbs these: a disk that stalls makes everybody wait for the lock, and is no failure.
+  // Nothing disturbs these: a disk that stalls makes every writer wait for the lock, and is no
+  // failure.
   const path = url.slice("sqlite:".length);
   const open = async (): Promise<Checkpointer> =>
     backend === "sqlite" ? sqliteCheckpointer({ path, busyTimeoutMs: 60_000 }) : openCheckpointer(url);

@@ -15,7 +15,7 @@ const clockIsOff = (by: number): void =>
 
 function testClocks(open: () => Store): void {
   for (const by of [HOURS, -HOURS]) {
-    test(`a process whose clock is ${by / 3_600_000} hours off sees, keeps and ends items when everybody else does`, async () => {
+    test(`a process whose clock is ${by / 3_600_000} hours off sees, keeps and ends items when every other process does`, async () => {
       const [right, off] = [open(), open()];
       const lasting = { ttlSeconds: 600 };
       const first = await right.put(["n"], "long", 1, lasting);

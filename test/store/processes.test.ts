@@ -28,7 +28,7 @@ async function proveCounting(url: string): Promise<void> {
     for (const program of counting) program.signal("SIGKILL");
   }
   const counted = counting.flatMap(({ said }) => said.slice(1));
-  // Nobody was told a number twice: that would be two requests on one count.
+  // No number was returned twice: that would be two requests on one count.
   expect(new Set(counted).size).toBe(counted.length);
   const store = await openStore(url);
   const count = (await store.get<number>(["limits"], "requests")) ?? 0;

@@ -255,7 +255,7 @@ test("a person is found everywhere, erased as planned with a receipt, and found 
   expect(inventory.places.map(({ where }) => where).join(" ")).toContain("trip-1");
   const plan = await ask("planErasure", { body: { userId: "ann-77" } });
   expect(plan.unreached.length).toBeGreaterThan(0);
-  await expect(ask("erase", { body: { planId: plan.planId, typed: "somebody else" } })).rejects.toThrow(
+  await expect(ask("erase", { body: { planId: plan.planId, typed: "another name" } })).rejects.toThrow(
     "INVALID_ARGUMENT",
   );
   const done = await ask("erase", { body: { planId: plan.planId, typed: "ann-77", reason: "asked for" } });
@@ -288,7 +288,7 @@ test("an edit that cannot be a state, or that would part a call from its result,
   const { ask } = await studioOn(checkpointer, { mayWrite: true });
   const edit = (path: readonly (string | number)[], value: unknown, dropAfter = false) =>
     ask("edit", { thread: "trip-42", body: { target: "edited", path, value, dropAfter } });
-  await expect(edit(["messages", 0, "role"], "nobody")).rejects.toThrow("INVALID_ARGUMENT");
+  await expect(edit(["messages", 0, "role"], "unknown")).rejects.toThrow("INVALID_ARGUMENT");
   await expect(edit(["messages", 2, "content"], "no flights", true)).rejects.toThrow("would lose its result");
   await expect(edit(["nothing"], 1)).rejects.toThrow("INVALID_ARGUMENT");
   await expect(edit(["__proto__", "polluted"], 1)).rejects.toThrow("INVALID_ARGUMENT");

@@ -218,7 +218,7 @@ test("paths and queries that no route has are refused with a word", async () => 
   expect(await asked("/api/threads/%2e%2e")).toBe(400);
   expect(await asked(`/api/threads/${encodeSegment("trip-42")}/messages?all=1`)).toBe(400);
   expect(await asked(`/api/threads/${encodeSegment("trip-42")}/messages?from=-1`)).toBe(400);
-  expect(await asked(`/api/threads/${encodeSegment("nobody")}/messages`)).toBe(404);
+  expect(await asked(`/api/threads/${encodeSegment("absent")}/messages`)).toBe(404);
   expect(await asked("/api/threads/=!")).toBe(400);
   const proto = `/api/threads/${encodeSegment("trip-42")}/value?path=${encodeURIComponent('["__proto__"]')}`;
   expect(await asked(proto)).toBe(404);
@@ -231,9 +231,9 @@ test("every route that looks answers nonsense, and a part that is missing, with 
     if (method !== "GET" || path.endsWith("/events")) continue;
     const queries = [
       "",
-      ...query.flatMap((name) => ["", "nobody", "-1", "0", "%00"].map((value) => `?${name}=${value}`)),
+      ...query.flatMap((name) => ["", "absent", "-1", "0", "%00"].map((value) => `?${name}=${value}`)),
     ];
-    for (const threadId of path.includes("{thread}") ? ["trip-42", "nobody"] : [""]) {
+    for (const threadId of path.includes("{thread}") ? ["trip-42", "absent"] : [""]) {
       for (const asked of queries) {
         const target = `/api/${path.replace("{thread}", encodeSegment(threadId))}${asked}`;
         const { status, text } = await send(looking.studio.port, "GET", target, headers);

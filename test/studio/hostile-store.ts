@@ -2,7 +2,7 @@ import { saverOf } from "../../src/entry/saver.ts";
 import type { Store } from "../../src/entry/store.ts";
 import { AgentState, assistantMessage, type Checkpointer, toolMessage, userMessage } from "../../src/index.ts";
 
-/** Text that strangers write in the hope that somebody shows it as more than text. */
+/** Text that an attacker writes in the hope that a page shows it as more than text. */
 export const HOSTILE: readonly string[] = [
   '<img src=x onerror="window.hurt=1">',
   "<script>window.hurt=1</script>",

@@ -7,7 +7,7 @@ import {
   userMessage,
 } from "../../src/index.ts";
 
-const WORDS = "the invoice of the third quarter was overdue and nobody had told the customer about it yet".split(" ");
+const WORDS = "the invoice of the third quarter was overdue and the customer had not been told about it yet".split(" ");
 
 /** Four of them are a turn: a request, a call, its result, an answer. Sizes differ, so that heights do. */
 export function messageAt(index: number): Message {

@@ -21,7 +21,7 @@ const LOOKS = [
   { name: "narrow and dark", colorScheme: "dark", viewport: { width: 390, height: 844 } },
 ] as const;
 
-describeWithChromium("Studio for everybody", (open) => {
+describeWithChromium("Studio is accessible", (open) => {
   let browser: Browser;
   let place: StudioFolder;
   let checkpointer: Checkpointer;

@@ -9,7 +9,7 @@ import { chromiumPath, openChromium } from "./with-chromium.ts";
 const MESSAGES = 100_000;
 const ROUNDS = 20;
 
-/** What somebody does, and what they see when it is done. All of it runs in the page. */
+/** What a user does, and what they see when it is done. All of it runs in the page. */
 interface Interaction {
   readonly name: string;
   readonly begin: string;
@@ -131,7 +131,8 @@ export async function benchStudio(): Promise<{ readonly verdicts: readonly Verdi
 
 async function timesOf(page: Page, { begin, act, done }: Interaction): Promise<number[]> {
   const times: number[] = [];
-  // The first round reads what is kept afterwards: what is measured is the page of somebody who works with it.
+  // The first round reads what is cached afterwards: the page is measured as a user finds it who works with
+  // it.
   for (let round = 0; round <= ROUNDS; round++) {
     await page.evaluate(begin);
     await page.waitForFunction(begin.includes("threads") ? has("table.threads") : CONVERSATION.ready);

@@ -321,7 +321,7 @@ describeWithChromium("Studio in a browser", (open) => {
     );
   });
 
-  test("two tabs answer one question: one is recorded, the other is told so and what to do", async () => {
+  test("two tabs answer one question: one is recorded, the other learns that and what to do", async () => {
     const first = await openPage();
     const second = await openTab(opened);
     for (const page of [first, second]) {

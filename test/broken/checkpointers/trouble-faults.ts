@@ -41,7 +41,7 @@ export const troubleFaults: readonly CheckpointerFault[] = [
     ],
   },
   {
-    fault: "vacuums when nobody has written for a moment",
+    fault: "vacuums only when there were no writes for a moment",
     checkpointer: (log, options) =>
       new (class extends Checkpointer {
         override async vacuum(given?: VacuumOptions): Promise<VacuumReport> {

@@ -286,7 +286,7 @@ export const appendFaults: readonly DriverFault[] = [
           const own = super.append(threadId, request);
           const group = this.#group;
           group.push(own);
-          // Whoever comes after this turn is of the next group.
+          // A call that comes after this turn belongs to the next group.
           const [outcome] = await Promise.all([own, turn().then(() => Promise.all(group))]).finally(() => {
             if (this.#group === group) this.#group = [];
           });

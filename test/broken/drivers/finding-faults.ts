@@ -36,7 +36,7 @@ export const findingFaults: readonly DriverFault[] = [
     caughtBy: ["what the capabilities do not offer is refused with their flag, and is not answered"],
   },
   {
-    fault: "brings its index up to date until nobody writes any more",
+    fault: "keeps updating its index for as long as there are writes",
     driver: (inner) =>
       new (class extends DeferredIndexLog {
         override async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {

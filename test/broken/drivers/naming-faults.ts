@@ -138,7 +138,7 @@ export const namingFaults: readonly DriverFault[] = [
     ],
   },
   {
-    fault: "gives the whole chain to whoever knows a part of it",
+    fault: "returns the whole chain to a caller that knows a part of it",
     driver: (inner) =>
       new (class extends ReferenceLog {
         override readTail(threadId: string): Promise<LogChain | undefined> {
