@@ -220,17 +220,18 @@ describeWithChromium("Studio in a browser", (open) => {
   });
 
   test("the picture for the README shows a thread with its calls, and is small", async () => {
-    const page = await openPage(opened, { viewport: { width: 1120, height: 640 } });
+    const page = await openPage(opened, { viewport: { width: 900, height: 520 } });
     await page.clock.setFixedTime(START + 60 * 60_000);
     await go(page, "#/t/trip-42/messages", "article[data-message]");
     await page.locator(".live").waitFor();
     const devTools = await page.context().newCDPSession(page);
-    const { data } = await devTools.send("Page.captureScreenshot", { format: "webp", quality: 90 });
+    const { data } = await devTools.send("Page.captureScreenshot", { format: "webp", quality: 35 });
     const picture = Buffer.from(data, "base64");
-    expect(picture.byteLength).toBeLessThan(50_000);
+    // Fonts differ between machines; the file in docs is held to less below.
+    expect(picture.byteLength).toBeLessThan(20_000);
     const file = new URL("../../docs/studio.webp", import.meta.url);
     if (process.env["HOLDFAST_WRITE_PICTURE"] === "1") await writeFile(file, picture);
-    expect((await readFile(file)).byteLength).toBeLessThan(50_000);
+    expect((await readFile(file)).byteLength).toBeLessThan(16_000);
   });
 
   test("without its key the page says what to do, and shows nothing", async () => {
