@@ -4,6 +4,7 @@
  */
 import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
+import { savePrograms, typeCommands } from "./package/follow-page.ts";
 import { type PackedTarball, projectWith, ROOT, run, withTarball } from "./package/packed.ts";
 import { buildStudio, packedBytesOf } from "./studio/build-page.ts";
 
@@ -90,15 +91,30 @@ await checkpointer.save(AgentState.create().withMessage(userMessage("hello")), "
 await checkpointer.close();
 `;
 
+/** What SQLite needs besides Node. */
+const SQLITE_CLIENT = Number(process.versions.node.split(".")[0]) < 22 ? ["better-sqlite3"] : [];
+
+/** Links, because installing a client from here would build it anew, in place. */
+async function linkInto(project: string, names: readonly string[]): Promise<void> {
+  for (const name of names) await symlink(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+}
+
+/** The tutorial, word by word, with the package as its readers get it. */
+async function assertTutorial(packed: PackedTarball): Promise<void> {
+  const page = await readFile(join(ROOT, "docs/tutorial.md"), "utf8");
+  const project = await projectWith(packed, "first-hour", [packed.tarball]);
+  await linkInto(project, ["zod", ...SQLITE_CLIENT]);
+  await savePrograms(page, project);
+  const typed = await typeCommands(page, project, process.env);
+  console.log(`the tutorial works from the tarball: its ${typed.length} commands print what it says`);
+}
+
 /** `npx holdfast` works where nothing but the package is installed, and so does a SQLite file; on Node 20 with its client beside it. */
 async function assertCommandLine(packed: PackedTarball, user: string): Promise<void> {
   const help = run("npx", ["holdfast", "--help"], user);
   if (!help.includes("threads")) throw new Error(`npx holdfast --help printed ${help}`);
-  const needsClient = Number(process.versions.node.split(".")[0]) < 22;
   const project = await projectWith(packed, "command-line", [packed.tarball], { "fill.mjs": FILL });
-  const client = join("node_modules", "better-sqlite3");
-  // A link, because installing it from there would build it anew, in place.
-  if (needsClient) await symlink(join(ROOT, client), join(project, client));
+  await linkInto(project, SQLITE_CLIENT);
   run("node", ["fill.mjs"], project);
   const threads = run("npx", ["holdfast", "threads", "sqlite:./agents.db", "-o", "id"], project);
   if (threads !== "trip-42\n") throw new Error(`npx holdfast threads printed ${JSON.stringify(threads)}`);
@@ -175,6 +191,7 @@ await withTarball(async (packed) => {
 
   await assertCommandLine(packed, user);
   await assertStudio(packed, user);
+  await assertTutorial(packed);
 
   const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { exports: object };
   const entries = Object.keys(exports).filter((entry) => !entry.endsWith(".json"));

@@ -1,7 +1,8 @@
 /**
  * Type-checks every ```ts block of the README and of docs/. Each is a program of
  * its own; one that begins with "// continues" is added to the one before it on
- * the same page. Packages that only test/wide has are looked for there.
+ * the same page, and one that begins with a file's name ("// model.mjs") can be
+ * imported by the others. Packages that only test/wide has are looked for there.
  */
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -26,9 +27,12 @@ for (const page of pages) {
     else programs.push(code);
     count++;
   }
+  const folder = new URL(`${page.replace(/[^a-z0-9]+/gi, "-")}/`, OUTPUT);
+  await mkdir(folder);
   for (const [index, code] of programs.entries()) {
-    const name = `${page.replace(/[^a-z0-9]+/gi, "-")}-${index + 1}.ts`;
-    await writeFile(new URL(name, OUTPUT), `${code}\nexport {};\n`);
+    const own = /^\/\/ ([\w-]+)\.mjs$/m.exec(code.split("\n", 1)[0] ?? "")?.[1];
+    const name = own === undefined ? `${index + 1}.ts` : `${own}.mts`;
+    await writeFile(new URL(name, folder), `${code}\nexport {};\n`);
   }
 }
 const { devDependencies } = JSON.parse(await readFile(new URL("test/wide/package.json", ROOT), "utf8")) as {
@@ -48,7 +52,7 @@ const config = {
       "holdfast/*": ["../src/entry/*.ts", "../src/backends/*/index.ts"],
     },
   },
-  include: ["*.ts"],
+  include: ["*/*.ts", "*/*.mts"],
   exclude: [],
 };
 await writeFile(new URL("tsconfig.json", OUTPUT), JSON.stringify(config));

@@ -39,7 +39,7 @@ const ALSO_WITH_SERVERS: readonly string[] = [
 /** Second clients and layouts, other people's packages, a browser, the equipment of the tests itself, kills in series. */
 const WIDE: readonly string[] = [
   "test/wide/*.test.ts",
-  "test/examples.test.ts",
+  "test/{examples,guides/first-programs}.test.ts",
   "test/services/*.test.ts",
   "test/soak/*.test.ts",
   // A layer or a layout over a storage whose driver is proved already.

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { holdfast } from "../../test/cli/fake-world.ts";
+import { linkPackage, WITH_TYPESCRIPT } from "../../test/linked-package.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -13,28 +13,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-
-/** A package of this name that leads to the sources. */
-async function linkedPackage(project: string): Promise<void> {
-  const place = join(project, "node_modules", "holdfast");
-  await mkdir(place, { recursive: true });
-  const entry = (path: string) => `export * from ${JSON.stringify(join(ROOT, "src", path))};\n`;
-  await writeFile(join(place, "index.js"), entry("index.ts"));
-  await writeFile(join(place, "testing.js"), entry("entry/testing.ts"));
-  const exports = { ".": "./index.js", "./testing": "./testing.js" };
-  await writeFile(join(place, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));
-  await symlink(join(ROOT, "node_modules", "@cfworker"), join(project, "node_modules", "@cfworker"));
-}
-
 test("what init writes runs at once, and remembers in a second process", async () => {
   const project = join(folder, "mine");
   const { code, stderr } = await holdfast(["init", project]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("npm install")]);
-  await linkedPackage(project);
+  await linkPackage(project);
   const say = async (...words: string[]) => {
-    const argv = ["--import", import.meta.resolve("tsx"), "agent.mjs", ...words];
-    return (await promisify(execFile)(process.execPath, argv, { cwd: project })).stdout;
+    const env = { ...process.env, ...WITH_TYPESCRIPT };
+    return (await promisify(execFile)(process.execPath, ["agent.mjs", ...words], { cwd: project, env })).stdout;
   };
   expect(await say("I'm Alex.")).toContain("Nice to meet you, Alex.");
   expect(await say("Who am I?")).toMatch(/^Alex\n/);
