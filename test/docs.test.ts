@@ -1,4 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { ERROR_CODES } from "../src/errors.ts";
 
@@ -71,6 +73,29 @@ describe("the pages in docs/", () => {
     for (const [name, text] of await pages()) expect(text, name).not.toMatch(/\]\(reference\//);
   });
 
+  test("every link to a section leads to a heading that is there", async () => {
+    const slug = (heading: string): string =>
+      heading
+        .toLowerCase()
+        .replace(/\]\([^)]*\)/g, "")
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .trim()
+        .replace(/\s/g, "-");
+    const texts = new Map(await pages());
+    const sections = new Map(
+      [...texts].map(([name, text]) => [
+        name,
+        new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => slug(heading))),
+      ]),
+    );
+    const astray = [...texts].flatMap(([name, text]) =>
+      [...text.matchAll(/\]\(([\w-]+\.md)?#([^)]+)\)/g)]
+        .filter(([, page = name, section = ""]) => sections.has(page) && !sections.get(page)?.has(section))
+        .map(([, page = name, section = ""]) => `${name} → ${page}#${section}`),
+    );
+    expect(astray).toEqual([]);
+  });
+
   test("every command they name exists", async () => {
     const { scripts } = JSON.parse(await readFile(new URL("../package.json", docs), "utf8")) as { scripts: object };
     for (const [name, text] of await pages()) {
@@ -88,6 +113,10 @@ describe("the pages in docs/", () => {
 describe("ARCHITECTURE.md", () => {
   const root = new URL("../", import.meta.url);
   const page = (): Promise<string> => readFile(new URL("ARCHITECTURE.md", root), "utf8");
+  const decisions = async (): Promise<readonly string[]> => {
+    const folder = new URL("docs/decisions/", root);
+    return Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), "utf8")));
+  };
   const section = (text: string, title: string): string =>
     text.slice(text.indexOf(`## ${title}`), text.indexOf("\n## ", text.indexOf(`## ${title}`)));
 
@@ -100,13 +129,38 @@ describe("ARCHITECTURE.md", () => {
     expect(texts.reduce((sum, text) => sum + text.split("\n").length - 1, 0)).toBeLessThanOrEqual(1500);
   });
 
-  test("its map of the core names no file that is not there", async () => {
-    const text = section(await page(), "The map");
-    const [, core = ""] = /\n( {2}driver\/[\s\S]*?)\n {2}saver\//.exec(text) ?? [];
+  test("its map names every folder of src down to the second level, and none that is not there", async () => {
+    const named = [...section(await page(), "The map").matchAll(/^\| `([a-z/-]+)\/` \|/gm)].map(
+      ([, path = ""]) => path,
+    );
+    // What these hold are peers of one kind, or parts that one program alone has: the room's own line is enough.
+    const shelves = /^(?:backends|providers|adapters|cli|studio|testing|entry)\//;
+    const entries = await readdir(new URL("src/", root), { recursive: true, withFileTypes: true });
+    const folders = entries
+      .filter((entry) => entry.isDirectory())
+      .map(({ parentPath, name }) => relative(fileURLToPath(new URL("src/", root)), join(parentPath, name)))
+      .map((path) => path.replaceAll("\\", "/"))
+      .filter((path) => path.split("/").length <= 2 && !shelves.test(path));
+    expect(named.toSorted()).toEqual(folders.toSorted());
+  });
+
+  test("every file that it and the decisions name is there", async () => {
     const entries = await readdir(new URL("src/", root), { recursive: true });
-    const there = new Set(entries.map((entry) => entry.slice(entry.lastIndexOf("/") + 1)));
-    const named = [...core.matchAll(/(?<![\w/-])[a-z][a-z0-9-]*\.ts\b/g)].map(([name]) => name);
-    expect(named.length).toBeGreaterThan(40);
+    const there = new Set(entries.map((entry) => entry.slice(entry.lastIndexOf(sep) + 1)));
+    const texts = [await page(), ...(await decisions())];
+    const named = texts.flatMap((text) =>
+      [...text.matchAll(/(?<![\w./>-])[a-z][a-z0-9-]*\.ts\b/g)].map(([name]) => name),
+    );
+    expect(named.length).toBeGreaterThan(20);
     expect(named.filter((name) => !there.has(name))).toEqual([]);
+  });
+
+  test("it is read in a quarter of an hour, and each decision in a minute", async () => {
+    const wordsOf = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
+    expect(wordsOf(await page())).toBeLessThanOrEqual(1500);
+    const long = (await decisions())
+      .flatMap((text) => text.split(/^## /m).slice(1))
+      .filter((decision) => wordsOf(decision) > 150);
+    expect(long).toEqual([]);
   });
 });
