@@ -44,7 +44,7 @@ describe("the pages in docs/", () => {
     );
     for (const text of ["npm install holdfast", "ES module", "npm install better-sqlite3"])
       expect(readme).toContain(text);
-    for (const text of ["agent.close()", "metadata", "hooks:", "memory:", "conversation:"]) {
+    for (const text of ["agent.close()", "metadata", "hooks:", "(long-term-memory.md)", "(conversation.md)"]) {
       expect(agent).toContain(text);
     }
   });
