@@ -84,7 +84,7 @@ export class OracleStoreDriver extends SqlStoreDriver {
   }
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
-    const handle = await this.#handle.get();
+    const handle = await this.#current();
     return handle.onSession((asking) => writeChanges(asking, this.#tables, changes, this.#hasVectors));
   }
 
@@ -189,10 +189,16 @@ export class OracleStoreDriver extends SqlStoreDriver {
   }
 
   async #ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer> {
+    const handle = await this.#current();
+    return handle.ask(statement, binds, commit);
+  }
+
+  /** For each call, because another process may have migrated the tables meanwhile. */
+  async #current(): Promise<OracleHandle> {
     const handle = await this.#handle.get();
     const looking = this.#version?.assertCurrent();
     if (looking !== undefined) await looking;
-    return handle.ask(statement, binds, commit);
+    return handle;
   }
 
   async #prepare(handle: OracleHandle): Promise<OracleHandle> {
