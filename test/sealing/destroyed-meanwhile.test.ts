@@ -157,6 +157,15 @@ const SAVES: Readonly<Record<string, (at: Awaited<ReturnType<typeof place>>) => 
         metadata: { whose: attributed("ada", `${SECRET} 2`) },
       });
   },
+  "a message that is sent to her thread": async ({ checkpointer }) => {
+    const first = AgentState.create({ metadata: { subject: "ada" } }).withMessage(userMessage(`${SECRET} 1`));
+    await checkpointer.save(first, "t");
+    return () => checkpointer.send("t", { message: about("ada", `${SECRET} 2`) });
+  },
+  "an answer that is sent to a thread in which she is named": async ({ checkpointer }) => {
+    await checkpointer.save(AgentState.create().withMessage(about("ada", `${SECRET} 1`)), "t");
+    return () => checkpointer.send("t", { answer: { id: "call/1", response: { text: `${SECRET} 2` } } });
+  },
   "a copy of her thread": async ({ checkpointer }) => {
     const first = AgentState.create({ metadata: { subject: "ada" } }).withMessage(userMessage(`${SECRET} 1`));
     await checkpointer.save(first, "s");
