@@ -76,6 +76,15 @@ export function newId(): string {
   return pool.toString("hex", used - ID_BYTES, used);
 }
 
+/** The same for what is known by its id alone: clones of one machine, which draw alike, draw the same for the same content only. */
+export const newIdFor = (content: Uint8Array): string =>
+  nodeCrypto()
+    .createHash("sha256")
+    .update(newId())
+    .update(content)
+    .digest("hex")
+    .slice(0, 2 * ID_BYTES);
+
 /**
  * An id that is made here for a checkpoint ends with the position it was made for, such
  * as `4f0c…a1-2s`. A driver looks there first, and so needs no index of such ids. It is

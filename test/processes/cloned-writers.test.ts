@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => programs.dispose());
 
 test.each(["sqlite", "file"] as const)(
-  "%s: of two clones of a machine, whose randomness is the same, the second to save is told CONFLICT, and never that it saved",
+  "%s: of two clones of a machine, whose randomness is the same, the second to save is told CONFLICT, and what both send or do elsewhere is not taken for one thing",
   async (backend) => {
     const storage = await sharedOnDisk(backend);
     const before = await openCheckpointer(storage.url);
@@ -22,12 +22,28 @@ test.each(["sqlite", "file"] as const)(
     for (const clone of clones) await clone.hasSaid(1);
     const [drawn, again] = clones.map(({ said }) => said[0]);
     expect(again, "the clones are clones").toBe(drawn);
+    let heard = 1;
+    /** What each answers to a word, one after the other. */
+    const told = async (word: string): Promise<readonly unknown[]> => {
+      heard++;
+      for (const clone of clones) {
+        clone.tell(word);
+        await clone.hasSaid(heard);
+      }
+      return clones.map(({ said }) => said[heard - 1]);
+    };
+    expect(await told("save")).toEqual(["saved", "CONFLICT"]);
+    expect((await before.load("t"))?.messages.map(textOf)).toEqual(["before", "one"]);
+    expect(await told("send")).toEqual(["sent", "sent"]);
+    const waiting = await before.signals("t");
+    expect(waiting.map((signal) => signal.kind === "message" && textOf(signal.message))).toEqual(["one", "other"]);
+    const [key, ofOther] = await told("call");
+    expect(key).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(ofOther, "calls on two threads are two to the service that is called").not.toBe(key);
     for (const clone of clones) {
-      clone.tell("save");
+      clone.tell("end");
       expect(await clone.ended()).toEqual({ code: 0, signal: null });
     }
-    expect(clones.map(({ said }) => said[1])).toEqual(["saved", "CONFLICT"]);
-    expect((await before.load("t"))?.messages.map(textOf)).toEqual(["before", "one"]);
     await before.close();
     await storage.dispose();
   },

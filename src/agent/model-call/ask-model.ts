@@ -53,7 +53,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const told = about === undefined ? message : { ...message, metadata: { ...message.metadata, ...about } };
   const named = withUnusedIds(session.state, told);
   session.change((state) =>
-    intend(state.withMessage(named), named, parts.tools).withUsage({
+    intend(state.withMessage(named), named, parts.tools, context.threadId).withUsage({
       iterations: 1,
       toolCalls: named.toolCalls?.length ?? 0,
       ...usage,

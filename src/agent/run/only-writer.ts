@@ -189,28 +189,30 @@ function unlessLookingAgain(error: unknown): void {
 export async function joinRun(
   checkpointer: BaseCheckpointer,
   threadId: string,
-  message: UserMessage & { readonly id: string },
+  message: UserMessage,
   emit: (event: RunEvent) => void,
-): Promise<{ readonly isSent: boolean; readonly result?: RunResult }> {
+): Promise<{ readonly isSent: false } | { readonly isSent: true; readonly id: string; readonly result?: RunResult }> {
   const context = contextOf(checkpointer);
   const turn = currentTurn(checkpointer, threadId);
   if (context === undefined || !checkpointer.capabilities.conditionalSave) return { isSent: false };
   if (turn === undefined && (await holderNow(context, threadId)) === undefined) return { isSent: false };
   turn?.listeners.add(emit);
+  let { id } = message;
   try {
-    await checkpointer.send(threadId, { message }, { id: message.id });
+    ({ id } = await checkpointer.send(threadId, { message }));
     await turn?.look?.();
     const result = await (turn?.result ?? turn?.ended);
-    if (result !== undefined && turn?.heard.has(message.id) === true) return { isSent: true, result };
+    if (result !== undefined && turn?.heard.has(id) === true) return { isSent: true, id, result };
   } catch (error) {
     // The thread is not there yet: its first run has not saved. Or the run begins again, and may not take them in.
-    const isMissing = StateError.is(error, "NOT_FOUND") && turn?.heard.has(message.id) !== true;
+    const isHeard = id !== undefined && turn?.heard.has(id) === true;
+    const isMissing = StateError.is(error, "NOT_FOUND") && !isHeard;
     if (!isMissing && !(error instanceof Overtaken)) throw error;
-    if (isMissing) return { isSent: false };
+    if (isMissing || id === undefined) return { isSent: false };
   } finally {
     turn?.listeners.delete(emit);
   }
-  return { isSent: true };
+  return { isSent: true, id };
 }
 
 /** Shows a run's events also to the callers whose words it takes along. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { mayBeThereAlready } from "../../checkpoint/thread/thread.ts";
-import { newId } from "../../driver/ids.ts";
+
 import { reasonOf, StateError } from "../../errors.ts";
 import { given } from "../../internal/option-table.ts";
 import { AgentState } from "../../state/agent-state.ts";
@@ -103,10 +103,10 @@ export class Runner<Output, Runtime> {
     const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
     const whenBusy = options.whenBusy ?? given(this.#options, AGENT_OPTIONS, "whenBusy");
     if (whenBusy === "enqueue" && opening.message !== undefined) {
-      const { id = newId() } = opening.message;
-      const joined = await joinRun(checkpointer, threadId, { ...opening.message, id }, emit);
-      if (joined.result !== undefined) return joined.result as RunResult<Output>;
-      if (joined.isSent) return this.#withThread({ ...options, whenBusy: "wait" }, saidAs(opening, id), emit, at);
+      const joined = await joinRun(checkpointer, threadId, opening.message, emit);
+      if (joined.isSent && joined.result !== undefined) return joined.result as RunResult<Output>;
+      if (joined.isSent)
+        return this.#withThread({ ...options, whenBusy: "wait" }, saidAs(opening, joined.id), emit, at);
     }
     const messageId = opening.message?.id;
     const warn = (): void => this.#warnOfNoLease(emit);

@@ -19,19 +19,33 @@ export interface LedgerCall {
 }
 
 /** Enters every call of the model's message as intended, with the key that all attempts at it will share. */
-export function intend(state: AgentState, message: AssistantMessage, tools: ReadonlyMap<string, Tool>): AgentState {
+export function intend(
+  state: AgentState,
+  message: AssistantMessage,
+  tools: ReadonlyMap<string, Tool>,
+  threadId: string | undefined,
+): AgentState {
   let next = state;
   for (const call of message.toolCalls ?? []) {
     next = next.withToolExecution({
       toolCallId: call.id,
       toolName: call.name,
       status: "intended",
-      idempotencyKey: randomUUID(),
+      idempotencyKey: newKey(call, threadId),
       argumentsHash: argumentsHash(call),
       ...recordedOf(tools.get(call.name)),
     });
   }
   return next;
+}
+
+/**
+ * Drawn, and of this thread and this call, in the form of a UUID: clones of one machine draw alike, and a service that was
+ * given a key before takes the call for a repetition. On one thread the log decides which of the clones goes on.
+ */
+function newKey(call: ToolCall, threadId: string | undefined): string {
+  const hex = digest([randomUUID(), threadId ?? "", call.id, argumentsHash(call)]);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
 /** What a later process, which may have other tools, should know of the one that was meant. */
@@ -49,7 +63,7 @@ const unrecorded = (call: ToolCall): ToolExecution => ({
   toolCallId: call.id,
   toolName: call.name,
   status: "started",
-  idempotencyKey: randomUUID(),
+  idempotencyKey: newKey(call, undefined),
   argumentsHash: argumentsHash(call),
 });
 

@@ -1,4 +1,4 @@
-import { assertSignalId, newId } from "../../driver/ids.ts";
+import { assertSignalId, newId, newIdFor } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
 import { AgentState } from "../../state/agent-state.ts";
@@ -52,12 +52,15 @@ export async function sendSignal(
   signal: Signal,
   { id: given, create = false }: SendOptions,
 ): Promise<Sent> {
-  const id = given ?? ownIdOf(signal) ?? newId();
+  const id = given ?? ownIdOf(signal) ?? newIdFor(bodyOfSignal(storedSignal(signal, UNNAMED)));
   assertSignalId(id);
   const stored = { ...storedSignal(signal, id), id };
   if (create && !((await new Thread(context, threadId, "send").tail())?.head ?? 0)) await makeThread(context, threadId);
   return sendStored(context, threadId, stored);
 }
+
+/** In the place of an id that is still to be drawn. */
+const UNNAMED = "-";
 
 /** A message that has an id is a signal of that id: sent again, it is the same one. */
 function ownIdOf(signal: Signal): string | undefined {
