@@ -73,29 +73,6 @@ describe("the pages in docs/", () => {
     for (const [name, text] of await pages()) expect(text, name).not.toMatch(/\]\(reference\//);
   });
 
-  test("every link to a section leads to a heading that is there", async () => {
-    const slug = (heading: string): string =>
-      heading
-        .toLowerCase()
-        .replace(/\]\([^)]*\)/g, "")
-        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-        .trim()
-        .replace(/\s/g, "-");
-    const texts = new Map(await pages());
-    const sections = new Map(
-      [...texts].map(([name, text]) => [
-        name,
-        new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => slug(heading))),
-      ]),
-    );
-    const astray = [...texts].flatMap(([name, text]) =>
-      [...text.matchAll(/\]\(([\w-]+\.md)?#([^)]+)\)/g)]
-        .filter(([, page = name, section = ""]) => sections.has(page) && !sections.get(page)?.has(section))
-        .map(([, page = name, section = ""]) => `${name} → ${page}#${section}`),
-    );
-    expect(astray).toEqual([]);
-  });
-
   test("every command they name exists", async () => {
     const { scripts } = JSON.parse(await readFile(new URL("../package.json", docs), "utf8")) as { scripts: object };
     for (const [name, text] of await pages()) {
