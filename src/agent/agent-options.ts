@@ -2,6 +2,7 @@ import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { LeaseOptions } from "../checkpoint/lease/lease.ts";
 import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
+import type { AgentState } from "../state/agent-state.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { PrepareStep } from "./model-call/model-question.ts";
 import type { ModelSettings } from "./model-call/model-settings.ts";
@@ -12,6 +13,14 @@ import type { WhenBusy } from "./run/only-writer.ts";
 import type { RuntimeFor } from "./run/run-context.ts";
 import type { NamedTool, Tool } from "./tool-call/tool.ts";
 
+/** Asked before each model call. A prompt that stays the same through a run stays in the provider's cache. */
+export type SystemPrompt<Runtime = unknown> = (step: {
+  readonly state: AgentState;
+  readonly threadId: string | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly runtime: Runtime;
+}) => string | Promise<string>;
+
 export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = NamedTool>
   extends RunLimits,
     ModelSettings {
@@ -20,7 +29,7 @@ export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = N
   readonly checkpointer?: () => Promise<BaseCheckpointer>;
   readonly tools?: readonly (Tools & Tool<Runtime>)[];
   /** Shown to the model before everything else. Not part of the thread: change it any time. */
-  readonly systemPrompt?: string;
+  readonly systemPrompt?: string | SystemPrompt<Runtime>;
   /**
    * 1: after each iteration. n: after every n-th; a crash may cost the model's
    * answers and the results of pure tools since then. "end": likewise, since the
@@ -36,6 +45,8 @@ export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = N
   readonly conversation?: ConversationPort;
   /** The agent's name in traces. */
   readonly name?: string;
+  /** Whether traces hold what was said: prompts, answers, arguments, results, the messages of errors. @default false */
+  readonly recordContent?: boolean;
   /** Model prices, for `result.cost` and the thread's totals. You supply them and keep them up to date. */
   readonly prices?: PriceTable;
   readonly hooks?: AgentHooks;

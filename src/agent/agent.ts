@@ -24,7 +24,7 @@ import type { RunError } from "./run/run-error.ts";
 import { aboutSubject } from "./run/run-subject.ts";
 import type { Runner, RunPlace } from "./run/runner.ts";
 import { Run } from "./run.ts";
-import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
+import type { Needed, OutputOf, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
 import { assertAnswerable, assertTools } from "./tool-call/assert-tools.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
 import {
@@ -80,8 +80,11 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run(prompt?: Said, ...given: RunArguments<Runtime>): Run<Output, Tools> {
-    return this.#say(prompt, given[0] ?? {}, this.#ownPlace);
+  run<Schema extends AnySchema = never>(
+    prompt?: Said,
+    ...given: RunArguments<Runtime, Schema>
+  ): Run<OutputOf<Schema, Output>, Tools> {
+    return this.#say(prompt, given[0] ?? {}, this.#ownPlace) as Run<OutputOf<Schema, Output>, Tools>;
   }
 
   get #ownPlace(): RunPlace {
@@ -99,8 +102,10 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
-  resume(options: Needed<ResumeOptions<Runtime>, Runtime>): Run<Output, Tools> {
-    return this.#answer(options, this.#ownPlace);
+  resume<Schema extends AnySchema = never>(
+    options: Needed<ResumeOptions<Runtime, Schema>, Runtime>,
+  ): Run<OutputOf<Schema, Output>, Tools> {
+    return this.#answer(options, this.#ownPlace) as Run<OutputOf<Schema, Output>, Tools>;
   }
 
   #answer(options: ResumeOptions<Runtime>, place: RunPlace): Run<Output, Tools> {
@@ -112,8 +117,10 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
   }
 
   /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
-  complete(options: Needed<CompleteOptions<Runtime, ResultIn<Tools>>, Runtime>): Run<Output, Tools> {
-    return this.#complete(options, this.#ownPlace);
+  complete<Schema extends AnySchema = never>(
+    options: Needed<CompleteOptions<Runtime, ResultIn<Tools>, Schema>, Runtime>,
+  ): Run<OutputOf<Schema, Output>, Tools> {
+    return this.#complete(options, this.#ownPlace) as Run<OutputOf<Schema, Output>, Tools>;
   }
 
   #complete(options: CompleteOptions<Runtime, unknown>, place: RunPlace): Run<Output, Tools> {

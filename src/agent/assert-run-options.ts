@@ -1,5 +1,5 @@
 import { assertKnownOptions, described } from "../internal/known-options.ts";
-import { assertKinds } from "../internal/option-table.ts";
+import { assertKinds, assertRanges } from "../internal/option-table.ts";
 import { assertSubjects } from "../state/people/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import { COMPLETE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS } from "./option-tables.ts";
@@ -13,6 +13,12 @@ export function assertRunOptions(options: RunOptions): void {
     );
   }
   assertKinds("run()", options, RUN_OPTIONS);
+  assertRanges("run()", options, RUN_OPTIONS);
+  if (options.outputSchema !== undefined && options.whenBusy === "enqueue") {
+    throw new TypeError(
+      'run(): with whenBusy "enqueue" the run that is under way gives the answer, so outputSchema cannot be asked for',
+    );
+  }
   assertSignal("run()", options.signal);
   assertTask("run()", options);
   assertWhenBusy("run()", options.whenBusy);
@@ -38,6 +44,7 @@ export function assertResumeOptions(options: ResumeOptions): void {
     throw new TypeError(`resume() takes one object, not ${described(options)}. ${usage}`);
   }
   assertKinds("resume()", options, RESUME_OPTIONS);
+  assertRanges("resume()", options, RESUME_OPTIONS);
   for (const name of ["threadId", "interruptId"] as const) {
     if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
   }
@@ -104,6 +111,7 @@ export function assertCompleteOptions(options: CompleteOptions): void {
     throw new TypeError(`complete() takes one object, not ${described(options)}. ${usage}`);
   }
   assertKinds("complete()", options, COMPLETE_OPTIONS);
+  assertRanges("complete()", options, COMPLETE_OPTIONS);
   for (const name of ["threadId", "toolCallId"] as const) {
     if (options[name] === undefined) throw new TypeError(`complete() needs ${name}. ${usage}`);
   }

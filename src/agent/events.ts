@@ -18,7 +18,7 @@ export type StopReason =
   | "max-iterations"
   | "token-budget"
   | "time-budget"
-  /** The same tool with the same arguments, again and again. */
+  /** The same calls gave the same results, again and again. */
   | "tool-loop"
   /** `stopWhen` said so. */
   | "stopped"
@@ -43,13 +43,21 @@ export type StopReason =
   /** The answer never fitted `outputSchema`. */
   | "invalid-output";
 
-export interface RunResult<Output = unknown> {
+/** A run that is complete has an output, where one was asked for. */
+export type RunResult<Output = unknown> = RunFacts &
+  (
+    | { readonly stopReason: "complete"; readonly output: Output }
+    | { readonly stopReason: Exclude<StopReason, "complete">; readonly output: Output | undefined }
+  );
+
+interface RunFacts {
   /** The last words of the model. */
   readonly text: string;
   /** The same, under another name. */
   readonly message: string;
   readonly state: AgentState;
-  readonly stopReason: StopReason;
+  /** Of a run that a limit ended: which one, in words. */
+  readonly stopDetail: string | undefined;
   /** Of this run; the thread's sums are in `state.totals`. */
   readonly usage: ModelUsage;
   /** Of this run, in the money of `prices`; `undefined` without a table, or where it lacks a model that answered. */
@@ -57,8 +65,6 @@ export interface RunResult<Output = unknown> {
   readonly iterations: number;
   /** Of the last save; `undefined` for a run without a thread. */
   readonly checkpointId: string | undefined;
-  /** With `outputSchema`: the answer, checked. */
-  readonly output: Output | undefined;
   /** Questions that wait for a person. */
   readonly interrupts: readonly Interrupt[];
   /** Calls that must be completed from outside: see `agent.complete`. */
@@ -170,4 +176,4 @@ export type RunEvent<Tools extends NamedTool = NamedTool> =
   | ModelReport
   /** Something beside the run failed (a hook, a memory, a metric). Nothing of the run was lost. */
   | { readonly type: "warning"; readonly where: string; readonly error: unknown }
-  | { readonly type: "run-end"; readonly stopReason: StopReason };
+  | { readonly type: "run-end"; readonly stopReason: StopReason; readonly stopDetail?: string };

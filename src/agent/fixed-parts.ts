@@ -3,7 +3,7 @@ import { assertRanges, given } from "../internal/option-table.ts";
 import { readySchema } from "../models/schema.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { assertHooks, assertMethods, assertWhenBusy } from "./assert-run-options.ts";
-import { assertToolChoice, type ModelSettings } from "./model-call/model-settings.ts";
+import { assertModelSettings, settingsIn } from "./model-call/model-settings.ts";
 import { assertPrices } from "./model-call/prices.ts";
 import { AGENT_OPTIONS } from "./option-tables.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
@@ -23,9 +23,8 @@ export function fixedParts(options: AnyOptions): FixedParts {
   const { hooks = {}, memory = NO_MEMORY, conversation = WHOLE_CONVERSATION } = options;
   assertHooks(hooks);
   if (options.prices !== undefined) assertPrices(options.prices);
-  const { maxOutputTokens, temperature, toolChoice, providerOptions } = options;
-  const settings = { maxOutputTokens, temperature, toolChoice, providerOptions } as ModelSettings;
-  assertToolChoice(
+  const settings = settingsIn(options);
+  assertModelSettings(
     "new Agent()",
     settings,
     (options.tools ?? []).map(({ name }) => name),
@@ -33,7 +32,7 @@ export function fixedParts(options: AnyOptions): FixedParts {
   assertMethods("Agent({ memory })", memory, ["recall", "remember"]);
   assertMethods("Agent({ conversation })", conversation, ["shape"]);
   return {
-    systemPrompt: options.systemPrompt,
+    systemPrompt: options.systemPrompt as FixedParts["systemPrompt"],
     saveEvery: every === "end" ? Number.POSITIVE_INFINITY : every,
     toolConcurrency: given(options, AGENT_OPTIONS, "toolConcurrency"),
     maxResultChars: given(options, AGENT_OPTIONS, "maxToolResultChars"),

@@ -1,5 +1,6 @@
 import type { OptionTable } from "../internal/option-table.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
+import type { RunLimits } from "./run/limits.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
 
@@ -8,6 +9,23 @@ import type { CompleteOptions } from "./tool-call/completing.ts";
  * and `npm run sync` writes docs/reference/options.md from it.
  */
 type OfAgents = CoreAgentOptions & { readonly fallbackModels?: unknown };
+
+export const LIMITS: OptionTable<RunLimits> = {
+  maxIterations: { kind: "number", above: 0, default: 20, says: "Model calls of one run." },
+  tokenBudget: { kind: "number", above: 0, says: "Input and output tokens of one run together." },
+  timeBudgetMs: {
+    kind: "number",
+    above: 0,
+    says: "How long one run may take; also ends a model or a tool that hangs.",
+  },
+  toolLoopThreshold: {
+    kind: "number",
+    above: 0,
+    default: 3,
+    says: "How often the same calls may give the same results in a row.",
+  },
+  stopWhen: { kind: "function", says: "Asked before each model call; `true` ends the run." },
+};
 
 export const AGENT_OPTIONS: OptionTable<OfAgents> = {
   model: {
@@ -20,10 +38,15 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     says: "Where threads are kept: a checkpointer, or a URL. Without one nothing is saved.",
   },
   systemPrompt: {
-    kind: "string",
-    says: "Shown to the model before everything else. Not part of the thread: change it any time.",
+    kind: ["string", "function"],
+    says: "Shown to the model before everything else: a text, or a function of `{ state, threadId, metadata, runtime }` that returns one. Not part of the thread: change it any time.",
   },
   name: { kind: "string", says: "The agent's name in traces." },
+  recordContent: {
+    kind: "boolean",
+    default: false,
+    says: "Whether traces hold what was said: prompts, answers, arguments, results, the messages of errors ([telemetry.md](telemetry.md)).",
+  },
   checkpointEveryNIterations: {
     kind: ["number", "string"],
     least: 1,
@@ -32,20 +55,7 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
     default: 1,
     says: "How often a run without effects is saved ([durable runs](durable-runs.md#what-is-durable-when)).",
   },
-  maxIterations: { kind: "number", above: 0, default: 20, says: "Model calls of one run." },
-  tokenBudget: { kind: "number", above: 0, says: "Input and output tokens of one run together." },
-  timeBudgetMs: {
-    kind: "number",
-    above: 0,
-    says: "How long one run may take; also ends a model or a tool that hangs.",
-  },
-  toolLoopThreshold: {
-    kind: "number",
-    above: 0,
-    default: 3,
-    says: "How often the same calls with the same arguments may come in a row.",
-  },
-  stopWhen: { kind: "function", says: "Asked before each model call; `true` ends the run." },
+  ...LIMITS,
   toolConcurrency: { kind: "number", least: 1, whole: true, default: 10, says: "How many tools may run at once." },
   maxToolResultChars: {
     kind: "number",
@@ -56,6 +66,19 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
   },
   maxOutputTokens: { kind: "number", least: 1, whole: true, says: "The longest answer of the model." },
   temperature: { kind: "number", least: 0, says: "Passed to the model." },
+  topP: { kind: "number", above: 0, most: 1, says: "Passed to the model." },
+  stopSequences: { kind: "object", says: "Texts at which the model's answer ends." },
+  seed: {
+    kind: "number",
+    whole: true,
+    least: 0,
+    says: "Passed to the model: the same seed, the same answer, as far as it can.",
+  },
+  modelTimeoutMs: {
+    kind: "number",
+    above: 0,
+    says: "How long one request to the model may take. One that takes longer failed, and is tried again as any failure is.",
+  },
   toolChoice: {
     kind: ["string", "object"],
     says: 'Whether the model calls tools: `"auto"`, `"none"`, `"required"`, or `{ name }` of the one that it must call.',
@@ -134,6 +157,11 @@ const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "bac
     kind: "string",
     says: "What to do while another run holds the thread ([durable runs](durable-runs.md#one-run-at-a-time)).",
   },
+  outputSchema: {
+    kind: ["object", "function"],
+    says: "In place of the agent's: the answer of this run must be JSON that matches it.",
+  },
+  ...LIMITS,
 };
 
 export const RUN_OPTIONS: OptionTable<RunOptions> = {

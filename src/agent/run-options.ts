@@ -1,8 +1,10 @@
+import type { AnySchema, SchemaOutput } from "../models/schema.ts";
 import type { Subjects } from "../state/people/subjects.ts";
 import type { SessionPort } from "./ports.ts";
+import type { RunLimits } from "./run/limits.ts";
 import type { WhenBusy } from "./run/only-writer.ts";
 
-export interface RunOptions<Runtime = unknown> {
+export interface RunOptions<Runtime = unknown, Schema extends AnySchema = AnySchema> extends RunLimits {
   /** The conversation to continue. Without it nothing is saved. */
   readonly threadId?: string;
   readonly signal?: AbortSignal;
@@ -26,12 +28,14 @@ export interface RunOptions<Runtime = unknown> {
   readonly backTo?: string;
   /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or (in the same process) be heard by that run. */
   readonly whenBusy?: WhenBusy;
+  /** In place of the agent's: the answer of this run must be JSON that matches it. Not stored: a run that goes on needs it again. */
+  readonly outputSchema?: Schema;
   /** Names what is said: the same id twice in a thread is answered once, and both get that answer. */
   readonly messageId?: string;
 }
 
-export interface ResumeOptions<Runtime = unknown>
-  extends Omit<RunOptions<Runtime>, "declineWaiting" | "messageId" | "backTo"> {
+export interface ResumeOptions<Runtime = unknown, Schema extends AnySchema = AnySchema>
+  extends Omit<RunOptions<Runtime, Schema>, "declineWaiting" | "messageId" | "backTo"> {
   readonly threadId: string;
   readonly interruptId: string;
   /** What fits the question; for a request for approval an `Approval`. */
@@ -45,6 +49,9 @@ export interface ResumeOptions<Runtime = unknown>
 
 /** What tools need of the runtime context must be given. */
 export type Needed<Options, Runtime> = unknown extends Runtime ? Options : Options & { readonly runtime: Runtime };
-export type RunArguments<Runtime> = unknown extends Runtime
-  ? [options?: RunOptions<Runtime>]
-  : [options: Needed<RunOptions<Runtime>, Runtime>];
+export type RunArguments<Runtime, Schema extends AnySchema = AnySchema> = unknown extends Runtime
+  ? [options?: RunOptions<Runtime, Schema>]
+  : [options: Needed<RunOptions<Runtime, Schema>, Runtime>];
+
+/** What a run gives back: of its own schema, where it has one. */
+export type OutputOf<Schema extends AnySchema, Output> = [Schema] extends [never] ? Output : SchemaOutput<Schema>;

@@ -8,6 +8,8 @@ export interface OptionRow<Value = unknown> {
   readonly least?: number;
   /** Of a number: it must be more. */
   readonly above?: number;
+  /** Of a number: it may not be more. */
+  readonly most?: number;
   /** Of a number: it must be whole. */
   readonly whole?: true;
   /** The text that may stand in place of the number. */
@@ -53,12 +55,21 @@ export function assertRanges(where: string, options: object, table: AnyTable): v
   }
 }
 
-function isWithin(value: unknown, { least = Number.NEGATIVE_INFINITY, above, whole }: OptionRow): boolean {
+function isWithin(
+  value: unknown,
+  { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY, above, whole }: OptionRow,
+): boolean {
   if (typeof value !== "number" || Number.isNaN(value)) return false;
-  return value >= least && (above === undefined || value > above) && (whole !== true || Number.isInteger(value));
+  return (
+    value >= least &&
+    value <= most &&
+    (above === undefined || value > above) &&
+    (whole !== true || Number.isInteger(value))
+  );
 }
 
-function rangeOf({ least, above, whole }: OptionRow): string | undefined {
-  if (above !== undefined) return `a number greater than ${above}`;
+function rangeOf({ least, most, above, whole }: OptionRow): string | undefined {
+  const upTo = most === undefined ? "" : ` and at most ${most}`;
+  if (above !== undefined) return `a number greater than ${above}${upTo}`;
   return least === undefined ? undefined : `a ${whole === true ? "whole number" : "number"} from ${least} on`;
 }

@@ -37,6 +37,13 @@ export interface ModelRequest {
   readonly responseSchema?: { readonly name: string; readonly schema: JsonSchema };
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
+  readonly topP?: number;
+  /** The answer ends before the first of these texts. */
+  readonly stopSequences?: readonly string[];
+  /** The same seed and the same request give the same answer, as far as the provider can do that. */
+  readonly seed?: number;
+  /** How long this request may take. The agent sees to it: a model need not. */
+  readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   /** Passed to the provider as it is, by provider name. */
   readonly providerOptions?: ProviderMetadata;

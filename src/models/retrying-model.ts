@@ -1,7 +1,8 @@
 import { StateError } from "../errors.ts";
-import { sleep as waitForTimer } from "../internal/time.ts";
+import { lateAfter, sleep as waitForTimer } from "../internal/time.ts";
+import { heeding } from "./heeding.ts";
 import type { Model, ModelPart, ModelRequest } from "./model.ts";
-import type { ModelError } from "./model-error.ts";
+import { ModelError } from "./model-error.ts";
 
 export interface ModelRetryOptions {
   /** How often a request is made in all. @default 4 */
@@ -47,7 +48,7 @@ class RetryingModel implements Model {
     for (let attempt = 1; ; attempt++) {
       let begun = false;
       try {
-        for await (const part of this.#model.stream(request)) {
+        for await (const part of this.#answer(request)) {
           begun = true;
           yield part;
         }
@@ -59,6 +60,25 @@ class RetryingModel implements Model {
         request.report?.({ type: "model-retry", model: this.id, attempt, delayMs: pause, error });
         await sleep(pause, request.signal);
       }
+    }
+  }
+
+  /** One request, in the time that it may take. */
+  async *#answer(request: ModelRequest): AsyncGenerator<ModelPart, void, undefined> {
+    const { timeoutMs } = request;
+    if (timeoutMs === undefined) return yield* this.#model.stream(request);
+    const late = new AbortController();
+    const stop = lateAfter(timeoutMs, () => late.abort());
+    const signal = request.signal === undefined ? late.signal : AbortSignal.any([request.signal, late.signal]);
+    try {
+      yield* heeding(this.#model.stream({ ...request, signal }), signal);
+    } catch (error) {
+      if (!late.signal.aborted || request.signal?.aborted === true) throw error;
+      // Tools that the provider ran in this request may have acted.
+      const retryable = !this.runsTools;
+      throw new ModelError(`${this.id} did not answer within ${timeoutMs} ms (modelTimeoutMs)`, { retryable });
+    } finally {
+      stop();
     }
   }
 }

@@ -45,7 +45,7 @@ describe("an agent that is made wrongly says what to write instead", () => {
     [
       "with an option of another kind",
       () => agentWith({ systemPrompt: 5 }),
-      /systemPrompt must be a string, not a number/,
+      /systemPrompt must be a string or a function, not a number/,
     ],
     ["with null for an option", () => agentWith({ hooks: null }), /hooks must be an object, not null/],
     [
@@ -83,6 +83,11 @@ describe("an agent that is made wrongly says what to write instead", () => {
       prepareStep: () => undefined,
       maxOutputTokens: 1,
       temperature: 0,
+      topP: 1,
+      stopSequences: ["END"],
+      seed: 0,
+      modelTimeoutMs: 1_000,
+      recordContent: true,
       toolChoice: "auto",
       providerOptions: {},
       tools: [charge],
@@ -250,8 +255,8 @@ describe("a run that is started wrongly says what to write instead", () => {
     ["a misspelt option", ["hi", { threadID: "t" }], /run\(\) has no option "threadID"; did you mean "threadId"\?/],
     [
       "an option of the agent's",
-      ["hi", { maxIterations: 3 }],
-      /no option "maxIterations"; it takes threadId, signal, metadata/,
+      ["hi", { toolConcurrency: 3 }],
+      /no option "toolConcurrency"; it takes threadId, signal, metadata/,
     ],
     ["a thread that is a number", ["hi", { threadId: 42 }], /threadId must be a string, not a number/],
     [
@@ -274,7 +279,12 @@ describe("a run that is started wrongly says what to write instead", () => {
     const { signal } = new AbortController();
     const metadata = { a: 1 };
     const session = { getWorking: () => undefined, setWorking: () => undefined, finished: async () => undefined };
-    const options: Required<Omit<RunOptions, "backTo">> = {
+    const options: Required<Omit<RunOptions, "backTo" | "outputSchema">> = {
+      maxIterations: 1,
+      tokenBudget: 1,
+      timeBudgetMs: 60_000,
+      toolLoopThreshold: 1,
+      stopWhen: () => false,
       threadId: "t",
       signal,
       metadata,

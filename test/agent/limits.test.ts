@@ -3,7 +3,7 @@ import type { RunResult } from "../../src/agent/events.ts";
 import type { RunLimits } from "../../src/agent/run/limits.ts";
 import { tool } from "../../src/agent/tool-call/tool.ts";
 import { type ScriptStep, scriptedModel } from "../../src/testing/models/scripted-model.ts";
-import { agentOf } from "./agent-of.ts";
+import { agentOf, eventsOf } from "./agent-of.ts";
 import { MemoryStore } from "./stored-thread.ts";
 
 const look = tool({ name: "look", inputSchema: { type: "object" }, effect: "pure", execute: () => "seen" });
@@ -191,4 +191,41 @@ test.each([
 ])("%s of %s is refused when the agent is made", (name, value) => {
   const make = (): unknown => agentOf({ model: scriptedModel([]), [name]: value });
   expect(make).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(name) }));
+});
+
+describe("limits of one run", () => {
+  test("come before those of the agent", async () => {
+    const agent = agentOf({ model: scriptedModel(endless()), tools: [look], maxIterations: 9 });
+    expect(await agent.run("go", { maxIterations: 2 })).toMatchObject({
+      stopReason: "max-iterations",
+      stopDetail: "2 model calls (maxIterations)",
+    });
+    expect(await agent.run("go", { tokenBudget: 1 })).toMatchObject({ stopDetail: "1 tokens (tokenBudget)" });
+  });
+
+  test("are refused where they are out of range", () => {
+    const agent = agentOf({ model: scriptedModel([]) });
+    expect(() => agent.run("go", { maxIterations: 0 })).toThrow(/maxIterations must be a number greater than 0/);
+  });
+});
+
+test("the same call whose result changes is no loop: it looks whether something is done", async () => {
+  let asked = 0;
+  const poll = tool({ name: "poll", effect: "pure", execute: () => (++asked < 6 ? `waiting (${asked})` : "done") });
+  const steps: ScriptStep[] = [...Array.from({ length: 6 }, () => ({ toolCalls: [{ name: "poll" }] })), "ready"];
+  expect(await agentOf({ model: scriptedModel(steps), tools: [poll] }).run("go")).toMatchObject({
+    stopReason: "complete",
+    text: "ready",
+  });
+});
+
+test("a loop says which calls it was made of", async () => {
+  const events = await eventsOf(
+    agentOf({ model: scriptedModel(Array.from({ length: 9 }, () => looks(1))), tools: [look] }).run("go"),
+  );
+  expect(events.at(-1)).toEqual({
+    type: "run-end",
+    stopReason: "tool-loop",
+    stopDetail: "look gave the same result 3 times in a row (toolLoopThreshold)",
+  });
 });

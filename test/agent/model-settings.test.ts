@@ -20,6 +20,9 @@ describe("model settings", () => {
     const settings = {
       maxOutputTokens: 100,
       temperature: 0.2,
+      topP: 0.9,
+      stopSequences: ["END"],
+      seed: 7,
       toolChoice: "auto",
       providerOptions: { openai: { a: 1 } },
     };
@@ -36,11 +39,71 @@ describe("model settings", () => {
 
   test.each([
     [{ maxOutputTokens: 0 }, /maxOutputTokens must be a whole number from 1 on/],
+    [{ topP: 1.5 }, /topP must be a number greater than 0 and at most 1/],
+    [{ seed: 0.5 }, /seed must be a whole number from 0 on/],
+    [{ stopSequences: [""] }, /stopSequences must be a list of texts, none of them empty/],
+    [{ modelTimeoutMs: 0 }, /modelTimeoutMs must be a number greater than 0/],
     [{ temperature: -1 }, /temperature must be a number from 0 on/],
     [{ toolChoice: "always" as "auto" }, /toolChoice must be "auto", "none", "required" or/],
     [{ toolChoice: { name: "wrok" } }, /toolChoice names "wrok", which is no tool; there are work/],
   ])("settings that no provider takes are refused when the agent is made: %j", (settings, message) => {
     expect(() => agentOf({ model: scriptedModel([]), tools: [work], ...settings })).toThrow(message);
+  });
+});
+
+describe("a model that takes longer than modelTimeoutMs", () => {
+  /** Hangs as often as it is told, and does not listen to the signal. */
+  const hanging = (times: number, runsTools = false): Model & { asked: number } => ({
+    id: "slow",
+    runsTools,
+    asked: 0,
+    async *stream() {
+      if (++this.asked <= times) await new Promise(() => undefined);
+      yield { type: "text-delta", part: 0, text: "ready" };
+      yield { type: "finish", reason: "stop", usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 } };
+    },
+  });
+  const soon = { sleep: async () => undefined };
+
+  test("is asked again", async () => {
+    const model = hanging(2);
+    const { text } = await agentOf({ model: retryingModel(model, soon), modelTimeoutMs: 20 }).run("go");
+    expect([text, model.asked]).toEqual(["ready", 3]);
+  });
+
+  test("and hangs each time, is passed over for the next one", async () => {
+    const other = scriptedModel(["said by the other"], { id: "other" });
+    const models = [retryingModel(hanging(99), { ...soon, attempts: 2 }), other];
+    expect((await agentOf({ model: fallbackModel(models), modelTimeoutMs: 20 }).run("go")).text).toBe(
+      "said by the other",
+    );
+  });
+
+  test("and whose provider runs tools, is not asked again: they may have acted", async () => {
+    const model = hanging(99, true);
+    const failing = agentOf({ model: retryingModel(model, soon), modelTimeoutMs: 20 }).run("go");
+    await expect(failing).rejects.toThrow("slow did not answer within 20 ms (modelTimeoutMs)");
+    expect(model.asked).toBe(1);
+  });
+});
+
+describe("a system prompt that is a function", () => {
+  test("is asked before each model call, and sees the state, the metadata and the runtime", async () => {
+    const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);
+    const agent = agentOf<unknown, { user: string }>({
+      model,
+      tools: [work],
+      systemPrompt: async ({ state, metadata, runtime }) =>
+        `For ${runtime.user}, ${metadata["plan"]}: ${state.messages.length} messages`,
+    });
+    await agent.run("go", { runtime: { user: "Ada" }, metadata: { plan: "pro" } });
+    const systems = model.requests.map(({ messages }) => messages[0]?.content);
+    expect(systems).toEqual(["For Ada, pro: 1 messages", "For Ada, pro: 3 messages"]);
+  });
+
+  test("and returns no text, ends the run and says so", async () => {
+    const agent = agentOf({ model: scriptedModel(["ready"]), systemPrompt: (() => undefined) as never });
+    await expect(agent.run("go")).rejects.toThrow("systemPrompt() must return a text, not undefined");
   });
 });
 

@@ -133,3 +133,20 @@ test("a schema that a model cannot be told is refused when the agent is made", (
   const make = (): unknown => agentOf({ model: scriptedModel([]), outputSchema: mute });
   expect(make).toThrow(/outputSchema/);
 });
+
+describe("the output of one run", () => {
+  const agent = (...answers: readonly ScriptStep[]) => agentOf({ model: scriptedModel(answers), outputSchema: CITY });
+
+  test("follows the run's own schema, and the next run that of the agent", async () => {
+    const ours = agent('{"n": 5}', '{"city": "Bern"}');
+    const N = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
+    expect((await ours.run("how many?", { outputSchema: N })).output).toEqual({ n: 5 });
+    expect((await ours.run("where?")).output).toEqual({ city: "Bern" });
+  });
+
+  test("cannot be asked of a run that is under way for another", () => {
+    expect(() => agent().run("where?", { threadId: "t", outputSchema: CITY, whenBusy: "enqueue" })).toThrow(
+      /outputSchema cannot be asked for/,
+    );
+  });
+});

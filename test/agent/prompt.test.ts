@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { RunEvent } from "../../src/agent/events.ts";
 import type { MemoryPort, RememberContext, ShapeContext } from "../../src/agent/ports.ts";
+import type { Run } from "../../src/agent/run.ts";
 import { tool } from "../../src/agent/tool-call/tool.ts";
 import { type Message, textOf, userMessage } from "../../src/state/message.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
@@ -13,11 +15,46 @@ const remembering = (port: Partial<MemoryPort>): MemoryPort => ({
   remember: async () => undefined,
   ...port,
 });
+/** The events up to the end of the run, which may still have something to do. */
+async function untilRunEnd(run: Run): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const event of run) {
+    events.push(event);
+    if (event.type === "run-end") break;
+  }
+  return events;
+}
 const boom = (): never => {
   throw new Error("boom");
 };
 
 describe("a memory", () => {
+  test("learns after the answer was given: the page has its end, and the thread is free", async () => {
+    const store = new MemoryStore();
+    let learn: () => void = () => undefined;
+    const learning = new Promise<void>((resolve) => {
+      learn = resolve;
+    });
+    let isLearnt = false;
+    const memory = remembering({
+      remember: async () => {
+        await learning;
+        isLearnt = true;
+      },
+    });
+    const agent = agentOf({ model: scriptedModel(["hello", "again"]), checkpointer: store.open(), memory });
+    const first = agent.run("hi", { threadId: "t" });
+    const chunks: unknown[] = [];
+    for await (const { type } of first.toUIMessageStream()) chunks.push(type);
+    expect([chunks.at(-1), isLearnt]).toEqual(["finish", false]);
+    const second = agent.run("more", { threadId: "t" });
+    const ended = ofType(await untilRunEnd(second), "run-end");
+    expect([ended.length, isLearnt]).toEqual([1, false]);
+    learn();
+    await Promise.all([first, second]);
+    expect(isLearnt).toBe(true);
+  });
+
   test("is asked once for each message of the user's, and what it gives stands right before that message", async () => {
     const store = new MemoryStore();
     const asked: string[] = [];

@@ -8,7 +8,7 @@ interface FakeSpan {
 }
 
 /** OpenTelemetry's API as an application would have set it up, noting what it is told. */
-function fakeApi(fault: "none" | "start" | "end" | "record" | "count" = "none") {
+function fakeApi(fault: "none" | "start" | "end" | "record" | "count" = "none", recordsContent = false) {
   const spans: FakeSpan[] = [];
   const counts: unknown[] = [];
   const fail = (when: typeof fault): void => {
@@ -53,7 +53,7 @@ function fakeApi(fault: "none" | "start" | "end" | "record" | "count" = "none") 
       }),
     },
   };
-  return { telemetry: openTelemetry(api) as Telemetry, spans, counts };
+  return { telemetry: openTelemetry(api, recordsContent) as Telemetry, spans, counts };
 }
 
 describe("with OpenTelemetry", () => {
@@ -69,7 +69,23 @@ describe("with OpenTelemetry", () => {
       Promise.reject(new Error("overloaded")),
     );
     await expect(failing).rejects.toThrow("overloaded");
-    expect(spans[0]?.happened).toEqual(["exception overloaded", '{"error.type":"Error"}', "status 2", "end"]);
+    expect(spans[0]?.happened).toEqual(['{"error.type":"Error"}', "status 2", "end"]);
+  });
+
+  test("the message of an error is told where content is recorded", async () => {
+    const { telemetry, spans } = fakeApi("none", true);
+    const failing = telemetry.span({ name: "model", attributes: {} }, async () =>
+      Promise.reject(new Error("overloaded")),
+    );
+    await expect(failing).rejects.toThrow("overloaded");
+    expect(spans[0]?.happened).toContain("exception overloaded");
+  });
+
+  test("a code that is a sentence is not told: it may be what was said", async () => {
+    const { telemetry, spans } = fakeApi();
+    const error = Object.assign(new Error("no"), { code: "card 4111 of ada@example.com", name: "Declined" });
+    await expect(telemetry.span({ name: "tool", attributes: {} }, () => Promise.reject(error))).rejects.toThrow("no");
+    expect(spans[0]?.happened[0]).toBe('{"error.type":"Declined"}');
   });
 
   test("counts are added, and values recorded, with their attributes", () => {
@@ -86,7 +102,7 @@ describe("with OpenTelemetry", () => {
     });
 
     test.each(["record", "end"] as const)("(%s), the work's own error comes out", async (fault) => {
-      const failing = fakeApi(fault).telemetry.span({ name: "run", attributes: {} }, async () =>
+      const failing = fakeApi(fault, true).telemetry.span({ name: "run", attributes: {} }, async () =>
         Promise.reject(new Error("overloaded")),
       );
       await expect(failing).rejects.toThrow("overloaded");

@@ -117,8 +117,16 @@ test("the output is of the schema's type: zod, valibot, arktype", () => {
   const model = scriptedModel(["ready"]);
   const ofValibot = new Agent({ model, outputSchema: toStandardJsonSchema(v.object({ n: v.number() })) });
   const ofArktype = new Agent({ model, outputSchema: type({ n: "number" }) });
-  expectTypeOf(ofValibot.run).returns.resolves.toHaveProperty("output").toEqualTypeOf<{ n: number } | undefined>();
-  expectTypeOf(ofArktype.run).returns.resolves.toHaveProperty("output").toEqualTypeOf<{ n: number } | undefined>();
+  const typed = async (): Promise<void> => {
+    const [valibot, arktype] = [await ofValibot.run(), await ofArktype.run()];
+    expectTypeOf(valibot.output).toEqualTypeOf<{ n: number } | undefined>();
+    expectTypeOf(arktype.output).toEqualTypeOf<{ n: number } | undefined>();
+    // A run that is complete has an answer that fits.
+    if (valibot.stopReason === "complete") expectTypeOf(valibot.output).toEqualTypeOf<{ n: number }>();
+    const ofRun = await ofValibot.run("hi", { outputSchema: type({ said: "string" }) });
+    expectTypeOf(ofRun.output).toEqualTypeOf<{ said: string } | undefined>();
+  };
+  expect(typed).toBeTypeOf("function");
 });
 
 test("what the tools need of the runtime must be given, and a result that is brought must be one of theirs", () => {

@@ -166,6 +166,46 @@ test("a tool that fails and a model that fails are error spans with an error.typ
   ]);
 });
 
+test("nothing of what was said is in a trace: no prompt, no argument, no result, no message or stack of an error", async () => {
+  const CARD = "4111-1111-1111-1111";
+  const pay = tool({
+    name: "pay",
+    inputSchema: { type: "object" },
+    execute: () => {
+      throw new Error(`declined: ${CARD}`);
+    },
+  });
+  const call = { toolCalls: [{ name: "pay", arguments: { card: CARD } }] };
+  const model = scriptedModel([call, new ModelError(`the prompt "${CARD}" was refused`, { retryable: false })]);
+  await expect(agentOf({ model, tools: [pay] }).run(CARD)).rejects.toThrow("refused");
+  const told = spans
+    .getFinishedSpans()
+    .map(({ name, attributes, events, status }) => [name, attributes, events, status]);
+  expect(told).toHaveLength(4);
+  expect(JSON.stringify(told)).not.toContain("4111");
+});
+
+test("recordContent puts messages, arguments and results into the trace, as the conventions name them", async () => {
+  const work = tool({ name: "work", inputSchema: { type: "object" }, effect: "pure", execute: () => "done" });
+  const model = scriptedModel([{ toolCalls: [{ name: "work", id: "call-1", arguments: { n: 1 } }] }, "ready"]);
+  await agentOf({ model, tools: [work], systemPrompt: "Be brief.", recordContent: true }).run("go");
+  const [first, call, second] = spans.getFinishedSpans().map(({ attributes }) => attributes);
+  const parsed = (text: unknown): unknown => JSON.parse(String(text));
+  expect(parsed(first?.["gen_ai.system_instructions"])).toEqual([{ type: "text", content: "Be brief." }]);
+  expect(parsed(first?.["gen_ai.input.messages"])).toEqual([
+    { role: "user", parts: [{ type: "text", content: "go" }] },
+  ]);
+  expect(parsed(first?.["gen_ai.output.messages"])).toMatchObject([
+    { role: "assistant", parts: [{ type: "tool_call", id: "call-1", name: "work", arguments: { n: 1 } }] },
+  ]);
+  expect(call).toMatchObject({ "gen_ai.tool.call.arguments": '{"n":1}', "gen_ai.tool.call.result": "done" });
+  expect(parsed(second?.["gen_ai.input.messages"])).toMatchObject([
+    { role: "user" },
+    { role: "assistant" },
+    { role: "tool", parts: [{ type: "tool_call_response", id: "call-1", response: "done" }] },
+  ]);
+});
+
 test("tokens, durations, saves, conflicts, retries and runs are metrics", async () => {
   const flaky = scriptedModel([new ModelError("busy", { retryable: true }), { text: "ready", usage }], {
     id: "openai:gpt-6",

@@ -3,7 +3,7 @@ import { agentOf, eventsOf, ofType } from "../../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../../test/agent/stored-thread.ts";
 import { textOf } from "../../state/message.ts";
 import { scriptedModel } from "../../testing/models/scripted-model.ts";
-import { type McpClient, type McpTool, mcpTools } from "./mcp-tools.ts";
+import { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";
 
 const OBJECT = { type: "object", properties: { q: { type: "string" } } } as const;
 const described = (name: string, annotations?: McpTool["annotations"]): McpTool => ({
@@ -172,4 +172,19 @@ describe("when the tools changed since the thread's last run,", () => {
   test("and not when they are the same, in whatever order", async () => {
     expect(await warnings([described("a"), described("b")], [described("b"), described("a")])).toEqual([]);
   });
+});
+
+test("a call waits for a person's approval where the program says so, for all tools or for each call", async () => {
+  const server = client([[described("search"), described("delete")]], { content: [{ type: "text", text: "found" }] });
+  const asks = async (needsApproval: NonNullable<McpToolsOptions["needsApproval"]>, name: string) => {
+    const model = scriptedModel([{ toolCalls: [{ name, arguments: { q: "x" } }] }, "ready"]);
+    const tools = await mcpTools(server, { needsApproval });
+    return (await agentOf({ model, tools, checkpointer: new MemoryStore().open() }).run("go", { threadId: "t" }))
+      .stopReason;
+  };
+  expect(await asks(true, "search")).toBe("interrupted");
+  const onlyDeletes = (tool: McpTool, input: unknown): boolean =>
+    tool.name === "delete" && (input as { q: string }).q === "x";
+  expect(await asks(onlyDeletes, "search")).toBe("complete");
+  expect(await asks(onlyDeletes, "delete")).toBe("interrupted");
 });

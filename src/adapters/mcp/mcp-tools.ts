@@ -51,6 +51,8 @@ export interface McpToolsOptions {
    * unless you say "trust": they come from the server. @default "atMostOnce"
    */
   readonly effect?: ToolEffect | "trust" | ((tool: McpTool) => ToolEffect);
+  /** Whether a person must approve a call before it is made: of every tool, or as the function decides. @default false */
+  readonly needsApproval?: boolean | ((tool: McpTool, input: unknown) => boolean | Promise<boolean>);
   /** @default 60000 */
   readonly timeoutMs?: number;
 }
@@ -74,7 +76,12 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   return tools;
 }
 
-const OPTIONS: OptionKinds<McpToolsOptions> = { prefix: "string", effect: ["string", "function"], timeoutMs: "number" };
+const OPTIONS: OptionKinds<McpToolsOptions> = {
+  prefix: "string",
+  effect: ["string", "function"],
+  needsApproval: ["boolean", "function"],
+  timeoutMs: "number",
+};
 
 function assertMcpArguments(client: unknown, options: object): void {
   const { listTools, callTool } = (client ?? {}) as Partial<McpClient>;
@@ -89,7 +96,7 @@ function assertMcpArguments(client: unknown, options: object): void {
 function asTool(
   client: McpClient,
   described: McpTool,
-  { prefix = "", effect, timeoutMs = 60_000 }: McpToolsOptions,
+  { prefix = "", effect, needsApproval = false, timeoutMs = 60_000 }: McpToolsOptions,
   taken: Set<string>,
 ): Tool {
   const { name, description, inputSchema } = described;
@@ -100,6 +107,7 @@ function asTool(
     ...(description !== undefined && { description }),
     inputSchema,
     effect: effectOf(described, effect),
+    needsApproval: typeof needsApproval === "function" ? (input) => needsApproval(described, input) : needsApproval,
     timeoutMs,
     execute: async (input, { signal, progress }) => {
       // Ours ends first, and cancels the call at the server.

@@ -1,8 +1,8 @@
 import { reasonOf, StateError } from "../../errors.ts";
 import { redact, redactCause } from "../../internal/redact.ts";
-import { untilAborted } from "../../internal/time.ts";
 import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../../models/collect-answer.ts";
-import { type FinishReason, type ModelPart, type ModelUsage, NO_USAGE } from "../../models/model.ts";
+import { heeding } from "../../models/heeding.ts";
+import { type FinishReason, type ModelUsage, NO_USAGE } from "../../models/model.ts";
 import { ModelError } from "../../models/model-error.ts";
 import { parseToolArguments } from "../../models/tool-arguments.ts";
 import type { AgentState } from "../../state/agent-state.ts";
@@ -20,6 +20,7 @@ import {
   namesOf,
   OPERATION_DURATION,
   responseAttributes,
+  saidAttributes,
   TOKEN_USAGE,
   usageAttributes,
 } from "../telemetry/gen-ai.ts";
@@ -137,21 +138,6 @@ async function passed(
   return guarded;
 }
 
-/** The parts of a stream until the signal aborts, also when the model does not listen to it. */
-async function* heeding(stream: AsyncIterable<ModelPart>, signal: AbortSignal): AsyncGenerator<ModelPart> {
-  const iterator = stream[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const next = await untilAborted(iterator.next(), signal);
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    // Not awaited: a model that hangs must not hold up the run.
-    void Promise.resolve(iterator.return?.()).catch(() => undefined);
-  }
-}
-
 const modelFailure = (error: unknown): ModelError =>
   new ModelError(redact(reasonOf(error)), { retryable: false, cause: redactCause(error) });
 
@@ -225,6 +211,7 @@ async function measured(
       const cost = costOf(prices, answeredBy, usage);
       span.set({ ...told, ...finishAttributes(finishReason), ...usageAttributes(usage) });
       if (cost !== undefined) span.set({ "holdfast.cost": cost });
+      if (telemetry.recordsContent) span.set(saidAttributes(request, answer.message, finishReason));
       const by = { ...attributes, "gen_ai.response.model": told["gen_ai.response.model"] ?? "" };
       telemetry.record(TOKEN_USAGE, usage.inputTokens, { ...by, "gen_ai.token.type": "input" });
       telemetry.record(TOKEN_USAGE, usage.outputTokens, { ...by, "gen_ai.token.type": "output" });

@@ -6,7 +6,7 @@ import type { Message } from "../../state/message.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { modelTool, type Tool } from "../tool-call/tool.ts";
 import { READ_RESULT } from "../tool-call/tool-result.ts";
-import { assertModelSettings, type ModelSettings, requestSettings } from "./model-settings.ts";
+import { assertModelSettings, type ModelSettings, requestSettings, SETTINGS } from "./model-settings.ts";
 import { withoutRefusedFiles } from "./refused-files.ts";
 import { repairHistory } from "./repair-history.ts";
 
@@ -80,10 +80,7 @@ const CHANGES: OptionKinds<StepChanges> = {
   model: "anything",
   tools: "object",
   messages: "object",
-  maxOutputTokens: "number",
-  temperature: "number",
-  toolChoice: ["string", "object"],
-  providerOptions: "object",
+  ...SETTINGS,
 };
 
 /** Asks `prepareStep`, if there is one. A mistake in what it gives ends the run: the model would be asked for something else. */

@@ -1,3 +1,4 @@
+import { described } from "../../internal/known-options.ts";
 import type { ModelRequest, ModelTool, ModelUsage } from "../../models/model.ts";
 import { type Message, systemMessage } from "../../state/message.ts";
 import type { ShapedConversation } from "../ports.ts";
@@ -23,7 +24,7 @@ export class Prompt {
   }
 
   async messages(context: RunContext, tools: readonly ModelTool[]): Promise<readonly Message[]> {
-    const { systemPrompt } = context.parts;
+    const systemPrompt = await systemPromptOf(context);
     const system = systemPrompt === undefined ? [] : [systemMessage(systemPrompt)];
     const recalled = await this.#recall(context);
     const shaped = await this.#shape(context, { system, recalled, tools });
@@ -82,6 +83,20 @@ export class Prompt {
     }
     return messages;
   }
+}
+
+async function systemPromptOf({
+  parts,
+  session,
+  threadId,
+  metadata,
+  runtime,
+}: RunContext): Promise<string | undefined> {
+  const { systemPrompt } = parts;
+  if (typeof systemPrompt !== "function") return systemPrompt;
+  const text: unknown = await systemPrompt({ state: session.state, threadId, metadata, runtime });
+  if (typeof text === "string") return text;
+  throw new TypeError(`systemPrompt() must return a text, not ${described(text)}`);
 }
 
 const isList = (given: readonly Message[] | ShapedConversation): given is readonly Message[] => Array.isArray(given);

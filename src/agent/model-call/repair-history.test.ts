@@ -9,7 +9,7 @@ import {
   userMessage,
 } from "../../state/message.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../testing/models/history-validators.ts";
-import { repairHistory } from "./repair-history.ts";
+import { HistoryRepair, repairHistory } from "./repair-history.ts";
 
 const calls = (...ids: string[]): AssistantMessage =>
   assistantMessage("", { toolCalls: ids.map((id) => ({ id, name: "work", arguments: {} })) });
@@ -38,6 +38,14 @@ test("a history without faults is left as it is, message by message", () => {
   const history = repaired(...messages);
   expect(history).toHaveLength(messages.length);
   for (const [index, message] of history.entries()) expect(message).toBe(messages[index]);
+});
+
+test("a result that takes the place of the model's next message is shown, also where that message was shown before", () => {
+  const asked = calls("a");
+  const growing = new HistoryRepair();
+  expect(growing.repair([hello, asked, assistantMessage("an answer")])[2]).toMatchObject({ isError: true });
+  const messages = [hello, asked, result("a"), calls("b"), result("b")];
+  expect(growing.repair(messages)).toEqual(repairHistory(messages));
 });
 
 describe("a call without a result", () => {

@@ -56,9 +56,10 @@ export class HistoryRepair {
     return first.concat(isOpened ? userMessage(OPENING) : [], this.#repaired, repaired);
   }
 
-  /** Whether the conversation begins with all that is settled. */
+  /** Whether the conversation begins with all that is settled, and with the model's next message, which settled it. */
   #isContinuedBy(messages: readonly Message[]): boolean {
     const settled = this.#settled;
+    if (settled.length > 0 && messages[settled.length]?.role !== "assistant") return false;
     let index = Math.min(knownInCommon(this.#latest, messages), settled.length);
     while (index < settled.length && messages[index] === settled[index]) index++;
     return index === settled.length;

@@ -22,7 +22,11 @@ export async function* uiChunks(
 ): AsyncGenerator<UIMessageChunk, void, undefined> {
   const page = new UIMessageWriter(sendReasoning);
   try {
-    for await (const event of events) yield* page.write(event);
+    for await (const event of events) {
+      yield* page.write(event);
+      // The page has all of the answer; what the run still does is no reason to keep it waiting.
+      if (event.type === "run-end") return;
+    }
   } catch (error) {
     yield* page.end("error");
     yield { type: "error", errorText: onError(error) };

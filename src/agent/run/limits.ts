@@ -5,7 +5,7 @@ import { given } from "../../internal/option-table.ts";
 import type { ModelUsage } from "../../models/model.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { StopReason } from "../events.ts";
-import { AGENT_OPTIONS } from "../option-tables.ts";
+import { AGENT_OPTIONS, LIMITS } from "../option-tables.ts";
 
 /** When a run ends although the model would go on. All of these count one run, never the life of the thread. */
 export interface RunLimits {
@@ -15,7 +15,7 @@ export interface RunLimits {
   readonly tokenBudget?: number;
   /** @default no limit */
   readonly timeBudgetMs?: number;
-  /** How often the same calls with the same arguments may come in a row. @default 3 */
+  /** How often the same calls, with the same arguments, may give the same results in a row. @default 3 */
   readonly toolLoopThreshold?: number;
   /** Asked before each model call. */
   readonly stopWhen?: (context: {
@@ -25,6 +25,10 @@ export interface RunLimits {
   }) => unknown;
 }
 
+/** The limits among the options of a run. */
+export const limitsIn = (options: RunLimits): RunLimits =>
+  Object.fromEntries(Object.entries(options).filter(([name, value]) => name in LIMITS && value !== undefined));
+
 export class LimitGuard {
   readonly #limits: RunLimits;
   readonly #startedAt: number;
@@ -33,6 +37,7 @@ export class LimitGuard {
   #usage: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
   #cost: number | undefined = 0;
   #lastCalls = "";
+  #lastNames = "";
   #repeats = 0;
 
   constructor(limits: RunLimits, now: () => number) {
@@ -50,15 +55,22 @@ export class LimitGuard {
   }
 
   /** Why the model must not be asked again, if so. */
-  async reached(state: AgentState): Promise<StopReason | undefined> {
+  async reached(state: AgentState): Promise<{ stopReason: StopReason; detail?: string } | undefined> {
     const { tokenBudget, timeBudgetMs, stopWhen } = this.#limits;
-    if (this.#repeats >= given(this.#limits, AGENT_OPTIONS, "toolLoopThreshold")) return "tool-loop";
-    if (this.#iterations >= given(this.#limits, AGENT_OPTIONS, "maxIterations")) return "max-iterations";
+    const threshold = given(this.#limits, AGENT_OPTIONS, "toolLoopThreshold");
+    const maxIterations = given(this.#limits, AGENT_OPTIONS, "maxIterations");
+    if (this.#repeats >= threshold) {
+      const detail = `${this.#lastNames} gave the same result ${this.#repeats} times in a row (toolLoopThreshold)`;
+      return { stopReason: "tool-loop", detail };
+    }
+    if (this.#iterations >= maxIterations)
+      return { stopReason: "max-iterations", detail: `${maxIterations} model calls (maxIterations)` };
     if (tokenBudget !== undefined && this.#usage.inputTokens + this.#usage.outputTokens >= tokenBudget)
-      return "token-budget";
-    if (timeBudgetMs !== undefined && this.#now() - this.#startedAt >= timeBudgetMs) return "time-budget";
+      return { stopReason: "token-budget", detail: `${tokenBudget} tokens (tokenBudget)` };
+    if (timeBudgetMs !== undefined && this.#now() - this.#startedAt >= timeBudgetMs)
+      return { stopReason: "time-budget", detail: `${timeBudgetMs} ms (timeBudgetMs)` };
     const asked = { state, iterations: this.#iterations, usage: this.#usage };
-    return (await stopWhen?.(asked)) ? "stopped" : undefined;
+    return (await stopWhen?.(asked)) ? { stopReason: "stopped" } : undefined;
   }
 
   countIteration(): number {
@@ -86,10 +98,11 @@ export class LimitGuard {
     this.#cost = this.#cost === undefined || cost === undefined ? undefined : this.#cost + cost;
   }
 
-  /** `signature` stands for the calls of one iteration, names and arguments. */
-  countCalls(signature: string): void {
+  /** `signature` stands for the calls of one iteration: names, arguments and results. A call that brings something new is no loop. */
+  countCalls(names: readonly string[], signature: string): void {
     this.#repeats = signature === this.#lastCalls ? this.#repeats + 1 : 1;
     this.#lastCalls = signature;
+    this.#lastNames = names.join(", ");
   }
 }
 

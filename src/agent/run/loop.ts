@@ -2,6 +2,7 @@ import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { callAt } from "../../state/call-facts.ts";
 import type { Message } from "../../state/message.ts";
+import { encodeText } from "../../state/values/codec.ts";
 import type { StopReason } from "../events.ts";
 import { runAfter } from "../hooks.ts";
 import { askModel } from "../model-call/ask-model.ts";
@@ -18,6 +19,8 @@ import { turnOf } from "./turn-number.ts";
 export interface Ending {
   readonly stopReason: StopReason;
   readonly output?: unknown;
+  /** Which limit ended it, in words. */
+  readonly detail?: string;
   /** Where it is not the last that was said in the thread. */
   readonly text?: string;
 }
@@ -40,7 +43,7 @@ export async function drive(context: RunContext): Promise<Ending> {
       if (ending !== "ask again") return ending;
     }
     const reached = await reasonToStop(context);
-    if (reached !== undefined) return { stopReason: reached };
+    if (reached !== undefined) return reached;
     await takeMail(context);
     if (context.signal.aborted) return { stopReason: cutOffReason(context.signal) };
     const iteration = limits.countIteration();
@@ -53,9 +56,9 @@ export async function drive(context: RunContext): Promise<Ending> {
   }
 }
 
-async function reasonToStop(context: RunContext): Promise<StopReason | undefined> {
-  if (context.signal.aborted) return cutOffReason(context.signal);
-  if (context.isDraining()) return "drained";
+async function reasonToStop(context: RunContext): Promise<Ending | undefined> {
+  if (context.signal.aborted) return { stopReason: cutOffReason(context.signal) };
+  if (context.isDraining()) return { stopReason: "drained" };
   return context.limits.reached(context.session.state);
 }
 
@@ -63,7 +66,6 @@ async function reasonToStop(context: RunContext): Promise<StopReason | undefined
 export async function finishOpenCalls(context: RunContext): Promise<StopReason | undefined> {
   const { session, limits, signal } = context;
   const calls = openCalls(session.state);
-  if (calls.length > 0) limits.countCalls(calls.map(({ call }) => argumentsHash(call)).join());
   // Begun by another run: the lease holder knows whether that one is dead.
   if (calls.some(({ execution }) => execution.status === "started")) await session.hold();
   await inParallel(context, calls);
@@ -74,7 +76,20 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
     if (pendingCalls(session.state).length > 0) return "pending";
     throw new StateError("UNKNOWN", "a tool call was left open; run the thread again without a prompt to settle it");
   }
+  if (calls.length > 0) {
+    const names = calls.map(({ call }) => call.name);
+    limits.countCalls(
+      names,
+      calls.map(({ call }) => `${argumentsHash(call)}\n${resultOf(session.state, call.id)}`).join("\n"),
+    );
+  }
   return endedByTerminalTool(context) ? "terminal-tool" : undefined;
+}
+
+/** What the model is shown of a call's result. */
+function resultOf({ messages }: AgentState, toolCallId: string): string {
+  const result = messages.findLast((message) => message.role === "tool" && message.toolCallId === toolCallId);
+  return result === undefined ? "" : encodeText(result.content, "result");
 }
 
 /** Limited in number. Waits for all of them even if one fails: the others' outcomes must not be lost. */

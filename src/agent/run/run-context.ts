@@ -2,6 +2,7 @@ import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import type { Model } from "../../models/model.ts";
 import type { ReadySchema } from "../../models/schema.ts";
 import type { UserMessage } from "../../state/message.ts";
+import type { SystemPrompt } from "../agent-options.ts";
 import type { RunEvent } from "../events.ts";
 import type { AgentHooks } from "../hooks.ts";
 import type { PrepareStep } from "../model-call/model-question.ts";
@@ -24,7 +25,7 @@ export type RuntimeFor<Runtime = unknown> = (message: UserMessage) => Runtime | 
 export interface AgentParts {
   readonly model: Model;
   readonly tools: ReadonlyMap<string, Tool>;
-  readonly systemPrompt: string | undefined;
+  readonly systemPrompt: string | SystemPrompt | undefined;
   /** 1 saves after each step, n after every n-th, `Infinity` only where it must. */
   readonly saveEvery: number;
   readonly toolConcurrency: number;

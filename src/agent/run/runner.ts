@@ -5,6 +5,7 @@ import { mayBeThereAlready } from "../../checkpoint/thread/thread.ts";
 
 import { reasonOf, StateError } from "../../errors.ts";
 import { given } from "../../internal/option-table.ts";
+import { type AnySchema, readySchema } from "../../models/schema.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { subjectsIn, subjectsOfMessage } from "../../state/people/subjects.ts";
 import { STOPPED_KEY } from "../../state/tool-calls.ts";
@@ -25,7 +26,7 @@ import { pendingCalls } from "../tool-call/later.ts";
 import { changedTools, withToolList } from "../tool-call/ledger.ts";
 import type { Tool } from "../tool-call/tool.ts";
 import { readResultTool } from "../tool-call/tool-result.ts";
-import { LimitGuard, signalOf, TimeBudget } from "./limits.ts";
+import { LimitGuard, limitsIn, signalOf, TimeBudget } from "./limits.ts";
 import { drive, type Ending, isAnswered } from "./loop.ts";
 import { Mail, takeMail } from "./mail.ts";
 import { asOnlyWriter, heardBy, joinRun, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
@@ -45,6 +46,12 @@ export interface RunPlace {
   readonly onMore?: (person: readonly string[] | undefined) => void;
   /** Of a run that goes on for what was sent to the thread of another run. */
   readonly person?: readonly string[] | undefined;
+}
+
+/** A run that has ended, and what is left to do once its thread is free. */
+interface Done<Output> {
+  readonly result: RunResult<Output>;
+  readonly remember?: () => Promise<void>;
 }
 
 /** Runs of one agent, from its thread's turn to the result. */
@@ -76,7 +83,10 @@ export class Runner<Output, Runtime> {
     at: RunPlace,
   ): Promise<RunResult<Output>> {
     try {
-      return await this.#withThread(options, opening, emit, at);
+      const { result, remember } = await this.#withThread(options, opening, emit, at);
+      // The answer was given and the thread is free: learning from it keeps no one waiting but the caller's own promise.
+      await remember?.();
+      return result;
     } catch (error) {
       throw inTermsOfARun(error);
     }
@@ -87,7 +97,7 @@ export class Runner<Output, Runtime> {
     opening: Opening,
     emit: (event: RunEvent) => void,
     at: RunPlace,
-  ): Promise<RunResult<Output>> {
+  ): Promise<Done<Output>> {
     const { threadId, signal } = options;
     const { open } = at;
     const lease = given(this.#options, AGENT_OPTIONS, "lease");
@@ -104,7 +114,7 @@ export class Runner<Output, Runtime> {
     const whenBusy = options.whenBusy ?? given(this.#options, AGENT_OPTIONS, "whenBusy");
     if (whenBusy === "enqueue" && opening.message !== undefined) {
       const joined = await joinRun(checkpointer, threadId, opening.message, emit);
-      if (joined.isSent && joined.result !== undefined) return joined.result as RunResult<Output>;
+      if (joined.isSent && joined.result !== undefined) return { result: joined.result as RunResult<Output> };
       if (joined.isSent)
         return this.#withThread({ ...options, whenBusy: "wait" }, saidAs(opening, joined.id), emit, at);
     }
@@ -112,9 +122,14 @@ export class Runner<Output, Runtime> {
     const warn = (): void => this.#warnOfNoLease(emit);
     const terms = { whenBusy, waitMs, ttlMs, owner, signal, emit, messageId, warn };
     return asOnlyWriter(checkpointer, threadId, terms, (place) => {
-      const result = this.#execute(options, opening, heardBy(place.turn, emit), place, at);
-      if (place.turn !== undefined) place.turn.result = result;
-      return result;
+      const done = this.#execute(options, opening, heardBy(place.turn, emit), place, at);
+      if (place.turn !== undefined) {
+        const { turn } = place;
+        turn.result = done.then(({ result }) => result);
+        // Its failure is that of the run, which has a caller.
+        turn.result.catch(() => undefined);
+      }
+      return done;
     });
   }
 
@@ -131,7 +146,7 @@ export class Runner<Output, Runtime> {
     show: (event: RunEvent) => void,
     place: Place | undefined,
     at: RunPlace,
-  ): Promise<RunResult<Output>> {
+  ): Promise<Done<Output>> {
     const stored = place?.stored;
     if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
     const { saveRetryMs } = this.#fixed;
@@ -140,20 +155,21 @@ export class Runner<Output, Runtime> {
       saveRetryMs,
     });
     if (place?.lease !== undefined) session.endWith(place.lease.signal);
-    const parts = await this.#parts(session, at.prices);
+    const parts = await this.#parts(session, at.prices, options.outputSchema);
+    const limits = { ...this.#options, ...limitsIn(options) };
     session.measure = savesIn(parts.telemetry);
     const emit = (event: RunEvent): void => {
       countRetries(parts.telemetry, event);
       session.emit(event);
     };
-    const budget = new TimeBudget(this.#options.timeBudgetMs);
+    const budget = new TimeBudget(limits.timeBudgetMs);
     const stop = new AbortController();
     const signal = signalOf(session.lost, options.signal, budget.spent, stop.signal);
     const mail = new Mail(place?.checkpointer, place?.threadId);
     const context: RunContext = {
       parts,
       session,
-      limits: new LimitGuard(this.#options, parts.runClock),
+      limits: new LimitGuard(limits, parts.runClock),
       threadId: options.threadId,
       checkpointer: place?.checkpointer,
       metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
@@ -182,7 +198,7 @@ export class Runner<Output, Runtime> {
     emit({ type: "run-start", runId, threadId: options.threadId, continued: stored !== undefined });
     const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options, place);
     const span = runSpan(parts.agentName, options.threadId, runId);
-    return parts.telemetry
+    const result = await parts.telemetry
       .span(span, async (notes) => {
         const result = await work();
         notes.set({ ...usageAttributes(result.usage), "holdfast.stop_reason": result.stopReason });
@@ -193,6 +209,7 @@ export class Runner<Output, Runtime> {
         budget.end();
         mail.close();
       });
+    return { result, remember: () => remember(context) };
   }
 
   async #toTheEnd(
@@ -224,8 +241,11 @@ export class Runner<Output, Runtime> {
       throw await this.#failed(context, error, place);
     }
     place?.turn?.end();
-    await this.#afterwards(context, ending);
-    emit({ type: "run-end", stopReason: ending.stopReason });
+    const { stopReason, detail } = ending;
+    await runAfter(context, "afterRun", { state: session.state, stopReason });
+    parts.telemetry.count("holdfast.runs", 1, { "holdfast.stop_reason": stopReason });
+    await finishTask(context, stopReason);
+    emit({ type: "run-end", stopReason, ...(detail !== undefined && { stopDetail: detail }) });
     return resultOf<Output>(context, ending);
   }
 
@@ -245,34 +265,16 @@ export class Runner<Output, Runtime> {
     return raised;
   }
 
-  /** Everything whose failure costs nothing: the answer is saved. */
-  async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
-    const { parts, session, emit, threadId, metadata, signal, prompt } = context;
-    await runAfter(context, "afterRun", { state: session.state, stopReason });
-    try {
-      const { state, checkpointId } = session;
-      const subject = subjectIn(state);
-      await parts.memory.remember({
-        state,
-        subject,
-        threadId,
-        metadata,
-        signal,
-        checkpointId,
-        recalled: prompt.recalled,
-      });
-      parts.telemetry.count("holdfast.runs", 1, { "holdfast.stop_reason": stopReason });
-    } catch (error) {
-      emit({ type: "warning", where: "memory", error });
-    }
-    await finishTask(context, stopReason);
-  }
-
-  async #parts(session: ThreadSession, prices: PriceTable | undefined): Promise<AgentParts> {
+  async #parts(
+    session: ThreadSession,
+    prices: PriceTable | undefined,
+    outputSchema: AnySchema | undefined,
+  ): Promise<AgentParts> {
     const reader = readResultTool(() => session.state, this.#fixed.maxResultChars);
-    this.#telemetry ??= loadTelemetry();
+    this.#telemetry ??= loadTelemetry(this.#options.recordContent === true);
     return {
       ...this.#fixed,
+      output: outputSchema === undefined ? this.#fixed.output : readySchema(outputSchema, "outputSchema"),
       prices: this.#fixed.prices ?? prices,
       model: await this.#options.model(),
       tools: new Map([...this.#tools, reader].map((tool) => [tool.name, tool])),
@@ -281,26 +283,41 @@ export class Runner<Output, Runtime> {
   }
 }
 
+/** Lets the memory learn from the answer, which is saved: a failure is a warning. */
+async function remember({ parts, session, emit, threadId, metadata, signal, prompt }: RunContext): Promise<void> {
+  const { state, checkpointId } = session;
+  const { recalled } = prompt;
+  try {
+    const subject = subjectIn(state);
+    await parts.memory.remember({ state, subject, threadId, metadata, signal, checkpointId, recalled });
+  } catch (error) {
+    emit({ type: "warning", where: "memory", error });
+  }
+}
+
 const asFailure = (error: unknown): StateError => new StateError("UNKNOWN", reasonOf(error), { cause: error });
 
 function resultOf<Output>(
   { session, limits, parts }: RunContext,
-  { stopReason, output, text: said }: Ending,
+  { stopReason, output, text: said, detail }: Ending,
 ): RunResult<Output> {
   const text = said ?? lastText(session.state);
-  return {
+  const facts = {
     text,
     message: text,
     state: session.state,
-    stopReason,
+    stopDetail: detail,
     usage: limits.usage,
     cost: parts.prices === undefined ? undefined : limits.cost,
     iterations: limits.iterations,
     checkpointId: session.checkpointId,
-    output: output as Output | undefined,
     interrupts: pendingInterrupts(session.state),
     pending: pendingCalls(session.state),
   };
+  // Complete is an answer that fits the schema, where there is one.
+  return stopReason === "complete"
+    ? { ...facts, stopReason, output: output as Output }
+    : { ...facts, stopReason, output: output as Output | undefined };
 }
 
 /** Tells the session that its task is done, where the run ended with an answer. The answer is saved: a failure is a warning. */

@@ -1,8 +1,10 @@
 import type { FinishReason, Model, ModelRequest, ModelUsage } from "../../models/model.ts";
+import { type ContentPart, type Message, textOf } from "../../state/message.ts";
+import { encodeText } from "../../state/values/codec.ts";
 import type { Tool } from "../tool-call/tool.ts";
 import type { Attributes, Histogram, SpanStart } from "./telemetry.ts";
 
-/** What is told to OpenTelemetry, in the words of its GenAI semantic conventions. Never what was said. */
+/** What is told to OpenTelemetry, in the words of its GenAI semantic conventions. What was said, only where it is asked for. */
 
 /** As the conventions advise. */
 export const TOKEN_USAGE: Histogram = {
@@ -53,7 +55,7 @@ export const callAttributes = ({ id }: Model): Attributes => {
 };
 
 export function modelSpan(model: Model, request: ModelRequest, threadId: string | undefined): SpanStart {
-  const { maxOutputTokens, temperature, responseSchema } = request;
+  const { maxOutputTokens, temperature, topP, stopSequences, seed, responseSchema } = request;
   return {
     name: `chat ${namesOf(model.id).model}`,
     isCall: true,
@@ -62,6 +64,9 @@ export function modelSpan(model: Model, request: ModelRequest, threadId: string 
       ...(threadId !== undefined && { "gen_ai.conversation.id": threadId }),
       ...(maxOutputTokens !== undefined && { "gen_ai.request.max_tokens": maxOutputTokens }),
       ...(temperature !== undefined && { "gen_ai.request.temperature": temperature }),
+      ...(topP !== undefined && { "gen_ai.request.top_p": topP }),
+      ...(stopSequences !== undefined && { "gen_ai.request.stop_sequences": [...stopSequences] }),
+      ...(seed !== undefined && { "gen_ai.request.seed": seed }),
       ...(responseSchema !== undefined && { "gen_ai.output.type": "json" }),
     },
   };
@@ -101,3 +106,50 @@ export const toolSpan = ({ name, description }: Tool, callId: string, attempt: n
     "holdfast.tool.attempt": attempt,
   },
 });
+
+/** What was said in a model call, as the conventions write messages down: a list in JSON. */
+export function saidAttributes(
+  { messages }: ModelRequest,
+  answer: Message,
+  finishReason: FinishReason | undefined,
+): Attributes {
+  const system = messages.filter(({ role }) => role === "system");
+  const input = messages.filter(({ role }) => role !== "system");
+  const output = { ...spoken(answer), finish_reason: finishReason ?? "error" };
+  return {
+    ...(system.length > 0 && { "gen_ai.system_instructions": JSON.stringify(system.flatMap(partsOf)) }),
+    "gen_ai.input.messages": JSON.stringify(input.map(spoken)),
+    "gen_ai.output.messages": JSON.stringify([output]),
+  };
+}
+
+/** The arguments of a call, and what the model is shown of its outcome. */
+export const callContent = (input: unknown, result: string | undefined): Attributes => ({
+  "gen_ai.tool.call.arguments": encodeText(input, "arguments"),
+  ...(result !== undefined && { "gen_ai.tool.call.result": result }),
+});
+
+const spoken = (message: Message): object => ({ role: message.role, parts: partsOf(message) });
+
+function partsOf(message: Message): readonly object[] {
+  if (message.role === "tool")
+    return [{ type: "tool_call_response", id: message.toolCallId, response: textOf(message) }];
+  const { content } = message;
+  const parts = (typeof content === "string" ? textParts(content) : content).map(contentPart);
+  const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
+  return [
+    ...parts,
+    ...calls.map(({ id, name, arguments: input }) => ({ type: "tool_call", id, name, arguments: input })),
+  ];
+}
+
+const textParts = (text: string): readonly ContentPart[] => (text === "" ? [] : [{ type: "text", text }]);
+
+/** The bytes of a file are named, not copied into a trace. */
+function contentPart(part: ContentPart): object {
+  if (part.type !== "file") return { type: part.type, content: part.text };
+  const { mediaType, data } = part;
+  const modality = mediaType.replace(/\/.*/, "");
+  if (data instanceof Uint8Array) return { type: "file", modality, mime_type: mediaType, bytes: data.length };
+  return { type: "uri", modality, mime_type: mediaType, uri: data.url };
+}

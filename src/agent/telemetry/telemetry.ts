@@ -52,6 +52,8 @@ export interface Histogram {
 }
 
 export interface Telemetry {
+  /** Whether spans hold what was said: prompts, answers, arguments, results, the words of errors. */
+  readonly recordsContent: boolean;
   /** Runs `work` inside a span. What telemetry itself does wrong never reaches the run. */
   span<T>(span: SpanStart, work: (notes: SpanNotes) => Promise<T>): Promise<T>;
   count(name: string, value: number, attributes?: Attributes): void;
@@ -63,6 +65,7 @@ export interface Telemetry {
 const NO_NOTES: SpanNotes = { set: () => undefined, fail: () => undefined };
 
 export const NO_TELEMETRY: Telemetry = {
+  recordsContent: false,
   span: (_span, work) => work(NO_NOTES),
   count: () => undefined,
   record: () => undefined,
@@ -77,23 +80,24 @@ const CLIENT = 2;
 let api: Promise<OpenTelemetryApi | undefined> | undefined;
 
 /** Spans and metrics through `@opentelemetry/api` when it is installed; nothing when it is not. */
-export async function loadTelemetry(): Promise<Telemetry> {
+export async function loadTelemetry(recordsContent: boolean): Promise<Telemetry> {
   // A variable, so that a type check does not need a package that most users do not have.
   const name = "@opentelemetry/api";
   api ??= import(name).catch(() => undefined) as Promise<OpenTelemetryApi | undefined>;
   const found = await api;
   if (found === undefined) return NO_TELEMETRY;
   try {
-    return openTelemetry(found);
+    return openTelemetry(found, recordsContent);
   } catch {
     return NO_TELEMETRY;
   }
 }
 
-export function openTelemetry({ trace, metrics }: OpenTelemetryApi): Telemetry {
+export function openTelemetry({ trace, metrics }: OpenTelemetryApi, recordsContent = false): Telemetry {
   const tracer = trace.getTracer("holdfast");
   const meter = metrics.getMeter("holdfast");
   return {
+    recordsContent,
     span: async ({ name, isCall = false, attributes }, work) => {
       // Begun once, whatever the exporter does: it may call back, or fail before or after that.
       let running: ReturnType<typeof work> | undefined;
@@ -102,7 +106,9 @@ export function openTelemetry({ trace, metrics }: OpenTelemetryApi): Telemetry {
         return running;
       };
       const options = { kind: isCall ? CLIENT : INTERNAL, attributes };
-      quietly(() => void tracer.startActiveSpan(name, options, (span) => endWith(span, begin(notesOn(span)))));
+      quietly(
+        () => void tracer.startActiveSpan(name, options, (span) => endWith(span, begin(notesOn(span)), recordsContent)),
+      );
       return begin(NO_NOTES);
     },
     count: (name, value, attributes) => quietly(() => meter.createCounter(name).add(value, attributes)),
@@ -124,13 +130,16 @@ const notesOn = (span: Span): SpanNotes => ({
     }),
 });
 
-/** Ends the span when the work ends. The work's own failure is reported to its caller. */
-async function endWith(span: Span, work: Promise<unknown>): Promise<void> {
+/**
+ * Ends the span when the work ends. The work's own failure is reported to its caller. The message and the stack of an
+ * error quote prompts and arguments, so they are content.
+ */
+async function endWith(span: Span, work: Promise<unknown>, recordsContent: boolean): Promise<void> {
   try {
     await work;
   } catch (error) {
     quietly(() => {
-      if (error instanceof Error) span.recordException(error);
+      if (recordsContent && error instanceof Error) span.recordException(error);
       span.setAttributes({ "error.type": errorType(error) });
       span.setStatus({ code: ERROR_STATUS });
     });
@@ -138,14 +147,16 @@ async function endWith(span: Span, work: Promise<unknown>): Promise<void> {
   quietly(() => span.end());
 }
 
+/** A code or the name of a class. Any other text may be what was said. */
+const ERROR_WORD = /^[\w.:-]{1,80}$/;
+
 /** One of a few words: our code where there is one, else the error's class. */
 export function errorType(error: unknown): string {
   const { code, name } = (typeof error === "object" && error !== null ? error : {}) as {
     code?: unknown;
     name?: unknown;
   };
-  if (typeof code === "string") return code;
-  return typeof name === "string" ? name : "_OTHER";
+  return [code, name].find((word): word is string => typeof word === "string" && ERROR_WORD.test(word)) ?? "_OTHER";
 }
 
 function quietly(report: () => void): void {

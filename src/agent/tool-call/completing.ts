@@ -1,5 +1,6 @@
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { reasonOf, StateError } from "../../errors.ts";
+import type { AnySchema } from "../../models/schema.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import type { SignalPart } from "../../state/people/personal-fields.ts";
@@ -14,8 +15,8 @@ import { close } from "./run-call.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
 
 /** The outcome of a call that a tool began and that another process completes. */
-export interface CompleteOptions<Runtime = unknown, Result = unknown>
-  extends Omit<RunOptions<Runtime>, "declineWaiting" | "messageId" | "backTo" | "subject"> {
+export interface CompleteOptions<Runtime = unknown, Result = unknown, Schema extends AnySchema = AnySchema>
+  extends Omit<RunOptions<Runtime, Schema>, "declineWaiting" | "messageId" | "backTo" | "subject"> {
   readonly threadId: string;
   readonly toolCallId: string;
   /** What the tool would have returned. */

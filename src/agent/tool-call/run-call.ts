@@ -5,7 +5,7 @@ import { encodeText } from "../../state/values/codec.ts";
 import { guardedResult } from "../guards.ts";
 import { runAfter } from "../hooks.ts";
 import type { RunContext } from "../run/run-context.ts";
-import { toolSpan } from "../telemetry/gen-ai.ts";
+import { callContent, toolSpan } from "../telemetry/gen-ai.ts";
 import { attempt } from "./attempt-call.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
@@ -50,7 +50,9 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
   const outcome = await parts.telemetry.span(span, async (notes) => {
     if (!(await mayBegin(context, tool, ledgerCall.execution))) return "cancelled";
     const ended = await attempt(context, tool, input, call, started);
-    if (typeof ended === "object" && "status" in ended && ended.status !== "succeeded") notes.fail(ended.status);
+    const isOutcome = typeof ended === "object" && "status" in ended;
+    if (isOutcome && ended.status !== "succeeded") notes.fail(ended.status);
+    if (parts.telemetry.recordsContent) notes.set(callContent(input, isOutcome ? wordsOf(ended) : undefined));
     return ended;
   });
   if (outcome === "cancelled") return undefined;

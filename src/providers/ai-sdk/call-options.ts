@@ -20,7 +20,7 @@ export async function toCallOptions(
   context: PromptContext,
   defaults: CallDefaults,
 ): Promise<CallOptions> {
-  const { toolChoice, responseSchema, maxOutputTokens, temperature, signal } = request;
+  const { toolChoice, responseSchema, maxOutputTokens, temperature, topP, stopSequences, seed, signal } = request;
   const tools = [
     ...request.tools.map(functionTool),
     ...Object.entries(defaults.providerTools ?? {}).map(([name, { id, args }]) => ({
@@ -37,6 +37,9 @@ export async function toCallOptions(
     ...(responseSchema !== undefined && { responseFormat: { type: "json", ...responseSchema } }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(stopSequences !== undefined && { stopSequences }),
+    ...(seed !== undefined && { seed }),
     ...(signal !== undefined && { abortSignal: signal }),
     ...asProviderOptions(defaults.providerOptions, request.providerOptions),
   };

@@ -28,6 +28,9 @@ export interface CallOptions {
   readonly responseFormat?: object;
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
+  readonly topP?: number;
+  readonly stopSequences?: readonly string[];
+  readonly seed?: number;
   readonly abortSignal?: AbortSignal;
   readonly providerOptions?: ProviderMetadata;
 }
