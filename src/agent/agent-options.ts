@@ -27,6 +27,7 @@ export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = N
   /** Resolved when the first run needs it. */
   readonly model: () => Promise<Model>;
   readonly checkpointer?: () => Promise<BaseCheckpointer>;
+  /** Made by `tool()`. */
   readonly tools?: readonly (Tools & Tool<Runtime>)[];
   /** Shown to the model before everything else. Not part of the thread: change it any time. */
   readonly systemPrompt?: string | SystemPrompt<Runtime>;
@@ -41,7 +42,9 @@ export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = N
   readonly toolConcurrency?: number;
   /** A result longer than this is kept beside the conversation, and the model reads it in parts. @default 32000 */
   readonly maxToolResultChars?: number;
+  /** What is recalled from other threads, and remembered for them. */
   readonly memory?: MemoryPort;
+  /** Which part of a long conversation the model sees. */
   readonly conversation?: ConversationPort;
   /** The agent's name in traces. */
   readonly name?: string;
@@ -49,6 +52,7 @@ export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = N
   readonly recordContent?: boolean;
   /** Model prices, for `result.cost` and the thread's totals. You supply them and keep them up to date. */
   readonly prices?: PriceTable;
+  /** Called around the steps of a run; guards are among them. */
   readonly hooks?: AgentHooks;
   /** Called before each model call: may change the model, the tools, the settings or the messages of that call only. */
   readonly prepareStep?: PrepareStep;
@@ -72,6 +76,6 @@ export interface CoreAgentOptions<Runtime = unknown, Tools extends NamedTool = N
   readonly runtimeFor?: RuntimeFor<Runtime>;
   /** How long to retry a save that settles a call with effects while the storage is unreachable. @default 60000 */
   readonly saveRetryMs?: number;
-  /** @default Date.now */
+  /** The clock, for tests. @default Date.now */
   readonly now?: () => number;
 }

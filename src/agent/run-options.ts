@@ -7,8 +7,12 @@ import type { WhenBusy } from "./run/only-writer.ts";
 export interface RunOptions<Runtime = unknown, Schema extends AnySchema = AnySchema> extends RunLimits {
   /** The conversation to continue. Without it nothing is saved. */
   readonly threadId?: string;
+  /** Aborting it ends the run as `"cancelled"`. */
   readonly signal?: AbortSignal;
-  /** Merged into the thread's metadata; tools see the whole as `context.metadata`. */
+  /**
+   * Merged into the thread's metadata and saved with each checkpoint, so that `queryByMetadata` finds the thread. Tools
+   * see the whole as `context.metadata`.
+   */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** For the tools, as `context.runtime`: connections, clients, the user who is signed in. Never stored. */
   readonly runtime?: Runtime;
@@ -26,11 +30,11 @@ export interface RunOptions<Runtime = unknown, Schema extends AnySchema = AnySch
    * history, and what tools did since is in the ledger. A message whose id is known there is not said a second time.
    */
   readonly backTo?: string;
-  /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or (in the same process) be heard by that run. */
+  /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or send the prompt to that run. */
   readonly whenBusy?: WhenBusy;
-  /** In place of the agent's: the answer of this run must be JSON that matches it. Not stored: a run that goes on needs it again. */
+  /** In place of the agent's: the answer of this run must be JSON that matches it. Not stored: a run that continues needs it again. */
   readonly outputSchema?: Schema;
-  /** Names what is said: the same id twice in a thread is answered once, and both get that answer. */
+  /** The prompt's id: the same id twice in a thread is answered once, and both callers get that answer. */
   readonly messageId?: string;
 }
 

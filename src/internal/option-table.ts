@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, type Kind, type OptionKinds } from "./known-options.ts";
 
-/** All that is known of one option: what is checked, what counts where it is left out, and its line in the docs. */
+/** What is checked of one option, and its default. */
 export interface OptionRow<Value = unknown> {
   readonly kind: Kind | readonly Kind[];
   /** Of a number: it may not be less. */
@@ -15,7 +15,6 @@ export interface OptionRow<Value = unknown> {
   /** The text that may stand in place of the number. */
   readonly or?: string;
   readonly default?: Value;
-  readonly says: string;
 }
 
 /** The type makes the compiler report a missing option. */

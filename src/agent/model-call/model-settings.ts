@@ -9,7 +9,9 @@ import { AGENT_OPTIONS } from "../option-tables.ts";
 export interface ModelSettings {
   /** The longest answer, in tokens. One that is cut off there ends as `"length"`. */
   readonly maxOutputTokens?: number;
+  /** Passed to the model. */
   readonly temperature?: number;
+  /** Passed to the model. */
   readonly topP?: number;
   /** The answer ends before the first of these texts. */
   readonly stopSequences?: readonly string[];

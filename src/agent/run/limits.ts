@@ -9,15 +9,15 @@ import { AGENT_OPTIONS, LIMITS } from "../option-tables.ts";
 
 /** When a run ends although the model would go on. All of these count one run, never the life of the thread. */
 export interface RunLimits {
-  /** Model calls. @default 20 */
+  /** Model calls of one run. @default 20 */
   readonly maxIterations?: number;
-  /** Input and output tokens together. @default no limit */
+  /** Input and output tokens of one run together. @default no limit */
   readonly tokenBudget?: number;
-  /** @default no limit */
+  /** How long one run may take; also aborts a model or a tool that hangs. @default no limit */
   readonly timeBudgetMs?: number;
   /** How often the same calls, with the same arguments, may give the same results in a row. @default 3 */
   readonly toolLoopThreshold?: number;
-  /** Asked before each model call. */
+  /** Asked before each model call; `true` ends the run. */
   readonly stopWhen?: (context: {
     readonly state: AgentState;
     readonly iterations: number;
