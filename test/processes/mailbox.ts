@@ -29,7 +29,7 @@ export interface MailboxReport {
  */
 export async function deliverUnderKills(
   url: string,
-  { kills, seed }: { readonly kills: number; readonly seed: number },
+  { kills, seed, onKill }: { readonly kills: number; readonly seed: number; readonly onKill?: (count: number) => void },
 ): Promise<MailboxReport> {
   const random = seededRandom(seed);
   const directory = await mkdtemp(join(tmpdir(), "holdfast-mailbox-"));
@@ -67,6 +67,7 @@ export async function deliverUnderKills(
       worker.signal("SIGKILL");
       await worker.ended();
       workers[victim] = start();
+      onKill?.(kill + 1);
     }
     isOver = true;
     await sending;
