@@ -14,7 +14,7 @@ const POSTGRES_BUT_ITS_SUITE: readonly string[] = readdirSync(new URL("../src/ba
 const SERVERS_ONLY: readonly string[] = [
   "src/backends/{dynamodb,mysql,opensearch,oracle,redis,s3}/*.test.ts",
   ...POSTGRES_BUT_ITS_SUITE,
-  "test/going-back/promoted-replicas.test.ts",
+  "test/going-back/{promoted-replicas,restored-servers}.test.ts",
   "test/http/{cross-tenant,item-tenants-apart}.test.ts",
   "test/langgraph/validation-{postgres,redis}.test.ts",
   "test/memory/on-every-store.test.ts",

@@ -16,38 +16,7 @@ import { RewindableStoreDriver } from "../broken/stores/rewindable-driver.ts";
 import { MapStorage } from "../dict-storages.ts";
 import { copyDatabase } from "../sqlite/copy-database.ts";
 import { SCENARIOS } from "./scenarios.ts";
-import { type GoingBack, type Process, playAll } from "./world.ts";
-
-/** A storage on this machine, by what opens it and what copies it. */
-async function embedded(
-  open: () => Process,
-  copy: () => Promise<() => Promise<void>>,
-  cleanup: () => Promise<void> = async () => undefined,
-): Promise<GoingBack> {
-  const opened: Process[] = [];
-  const opening = (): Process => {
-    const process = open();
-    opened.push(process);
-    return process;
-  };
-  const live = opening();
-  let restore: (() => Promise<void>) | undefined;
-  return {
-    live,
-    copied: async () => {
-      restore = await copy();
-    },
-    back: async () => restore?.(),
-    open: async () => opening(),
-    dispose: async () => {
-      for (const { checkpointer, store } of opened) {
-        await checkpointer.close();
-        await store?.close();
-      }
-      await cleanup();
-    },
-  };
-}
+import { copiedBy, playAll } from "./world.ts";
 
 const emptyFolder = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-back-"));
 const removal = (folder: string) => () => rm(folder, { recursive: true });
@@ -91,7 +60,7 @@ playAll("memory", SCENARIOS, () => {
       for (const each of restore) await each();
     };
   };
-  return embedded(() => ({ checkpointer: new Checkpointer(log), store: new Store(items) }), copy);
+  return copiedBy(() => ({ checkpointer: new Checkpointer(log), store: new Store(items) }), copy);
 });
 
 playAll("dict storage", SCENARIOS, () => {
@@ -103,21 +72,21 @@ playAll("dict storage", SCENARIOS, () => {
       for (const [key, cell] of kept) cells.set(key, cell);
     };
   };
-  return embedded(() => ({ checkpointer: new StorageBackendAdapter(new MapStorage(cells)) }), copy);
+  return copiedBy(() => ({ checkpointer: new StorageBackendAdapter(new MapStorage(cells)) }), copy);
 });
 
 playAll("file", SCENARIOS, async () => {
   const folder = await emptyFolder();
   const directory = join(folder, "threads");
   const open = () => ({ checkpointer: new FileCheckpointer({ directory }), store: fileStore({ directory }) });
-  return embedded(open, () => copyFolder(directory), removal(folder));
+  return copiedBy(open, () => copyFolder(directory), removal(folder));
 });
 
 playAll("sqlite", SCENARIOS, async () => {
   const folder = await emptyFolder();
   const path = join(folder, "a.db");
   const open = () => ({ checkpointer: sqliteCheckpointer({ path }), store: sqliteStore({ path }) });
-  return embedded(open, () => copyDatabase(path), removal(folder));
+  return copiedBy(open, () => copyDatabase(path), removal(folder));
 });
 
 playAll("http, in front of sqlite", SCENARIOS, async () => {
@@ -129,7 +98,7 @@ playAll("http, in front of sqlite", SCENARIOS, async () => {
   const service = await serve({ checkpointer, store, auth, port: 0, rateLimit: false, watchPollMs: 20 });
   const options = { baseUrl: service.url, token };
   const open = () => ({ checkpointer: new HTTPCheckpointer(options), store: new HTTPStore(options) });
-  return embedded(
+  return copiedBy(
     open,
     () => copyDatabase(path),
     async () => {

@@ -22,6 +22,37 @@ export interface GoingBack {
   readonly dispose: () => Promise<void>;
 }
 
+/** A storage by what opens it, and what copies it and says how the copy is put in its place. */
+export async function copiedBy(
+  open: () => Process,
+  copy: () => Promise<() => Promise<void>>,
+  cleanup: () => Promise<void> = async () => undefined,
+): Promise<GoingBack> {
+  const opened: Process[] = [];
+  const opening = (): Process => {
+    const process = open();
+    opened.push(process);
+    return process;
+  };
+  const live = opening();
+  let restore: (() => Promise<void>) | undefined;
+  return {
+    live,
+    copied: async () => {
+      restore = await copy();
+    },
+    back: async () => restore?.(),
+    open: async () => opening(),
+    dispose: async () => {
+      for (const { checkpointer, store } of opened) {
+        await checkpointer.close();
+        await store?.close();
+      }
+      await cleanup();
+    },
+  };
+}
+
 export interface World {
   readonly live: Process;
   /** Another process; only once the storage went back. */

@@ -37,7 +37,7 @@ test.each([
     const failure = await failureOf(() => written(stale, "d9"));
     expect(failure).toMatchObject({ code: "CONFLICT", context: { threadId: "t", written: "no" } });
     expect(failure.message).toContain(what);
-    expect(failure.message).not.toContain("without a pause");
+    expect(failure.message).not.toContain("other writers");
   },
 );
 
