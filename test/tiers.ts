@@ -31,7 +31,7 @@ const SERVERS_ONLY: readonly string[] = [
 const ALSO_WITH_SERVERS: readonly string[] = [
   "src/backends/postgres/conformance.test.ts",
   "src/cli/migrate.test.ts",
-  "test/processes/sleeping-agent.test.ts",
+  "test/processes/{mailbox,sleeping-agent}.test.ts",
   "test/session/{erasing,holds,racing-holds,racing-item-holds,racing-key-holds,sessions,user-store}.test.ts",
   "test/store/{known-defects,processes,read-access}.test.ts",
 ];
@@ -39,6 +39,7 @@ const ALSO_WITH_SERVERS: readonly string[] = [
 /** Second clients and layouts, other people's packages, a browser, the equipment of the tests itself, kills in series. */
 const WIDE: readonly string[] = [
   "test/wide/*.test.ts",
+  "test/langgraph/missing-peers.test.ts",
   "test/{examples,guides/first-programs}.test.ts",
   "test/services/*.test.ts",
   "test/soak/*.test.ts",
@@ -47,7 +48,7 @@ const WIDE: readonly string[] = [
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/oci/*.test.ts",
   "src/checkpoint/dict/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
-  "src/checkpoint/bucket-log/cost.test.ts",
+  "src/checkpoint/bucket-log/{batches,cost}.test.ts",
   "test/object-store-requests.test.ts",
   "test/http/{conformance-items,conformance-sqlite,conformance-tenant,hostile-transport}.test.ts",
   "test/sealing/{conformance,conformance-storages,conformance-stores,killed}.test.ts",
@@ -64,6 +65,7 @@ const WIDE: readonly string[] = [
   "test/patterns/*.test.ts",
   "test/{damaged-store,search-model}.test.ts",
   "src/checkpoint/thread/large-states.test.ts",
+  "src/store/key-value/busy-item.test.ts",
   "src/cli/{golden,terminal,people}.test.ts",
   "src/memory/fifty-turns.test.ts",
   "test/conversation/prompt-cache.test.ts",

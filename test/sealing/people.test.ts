@@ -10,6 +10,7 @@ import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
 import { ReferenceLog } from "../broken/drivers/reference-log.ts";
+import { places } from "../property-seed.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 /** Everything that a log holds, as one text: what a reader of the storage sees. */
@@ -195,7 +196,7 @@ describe("a person's key that was destroyed", () => {
     };
     const load = () => new Checkpointer(damaging, { sealing }).load("t");
     expect((await load())?.messages).toHaveLength(5);
-    for (flipped = 0; flipped < bytes; flipped++) {
+    for (flipped of places(bytes)) {
       await expect(load(), `byte ${flipped}`).rejects.toMatchObject({ code: "CORRUPT" });
     }
   });

@@ -3,6 +3,7 @@ import { copyFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { places } from "../../../test/property-seed.ts";
 import { isReadable } from "../../checkpoint/log/listed-threads.ts";
 import type { ListedThread } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
@@ -56,16 +57,12 @@ test("a record cut off at any byte is reported as damaged, and other threads sti
   const other = await saveWords("sound", "three");
   const path = pathOf("damaged", 2);
   const bytes = readFileSync(path);
-  let detected = 0;
-  for (let length = 0; length < bytes.length; length++) {
-    writeFileSync(path, bytes.subarray(0, length));
-    const outcome = await outcomeOf("damaged", intact);
-    if (outcome === "the same") continue;
-    expect(outcome).toMatchObject({ code: "CORRUPT", context: { location: locationOf(path), threadId: "damaged" } });
-    detected++;
-  }
+  const damaged = { code: "CORRUPT", context: { location: locationOf(path), threadId: "damaged" } };
   // The newline at the end carries no information.
-  expect(detected).toBe(bytes.length - 1);
+  for (const length of places(bytes.length - 1)) {
+    writeFileSync(path, bytes.subarray(0, length));
+    expect(await outcomeOf("damaged", intact), `cut off at ${length}`).toMatchObject(damaged);
+  }
   expect(await outcomeOf("sound", other)).toBe("the same");
 });
 
@@ -77,6 +74,7 @@ test("a record with any bit flipped is reported as damaged, or reads the same", 
   const location = locationOf(path);
   const whole = parseRecord(bytes, location);
   const harmless: number[] = [];
+  const tried = new Set(places(bytes.length));
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const flipped = withBitFlipped(bytes, bit);
     try {
@@ -86,8 +84,8 @@ test("a record with any bit flipped is reported as damaged, or reads the same", 
       if (!StateError.is(error)) throw error;
       expect(error).toMatchObject({ code: "CORRUPT", context: { location } });
     }
-    // Reading through the whole stack takes longer, so only one bit of each byte is tried.
-    if (bit % 8 !== (bit >> 3) % 8) continue;
+    // Reading through the whole stack takes longer, so only one bit of some bytes is tried.
+    if (bit % 8 !== (bit >> 3) % 8 || !tried.has(bit >> 3)) continue;
     writeFileSync(path, flipped);
     const outcome = await outcomeOf("damaged", intact);
     if (harmless.at(-1) === bit) expect(outcome).toBe("the same");
