@@ -69,7 +69,7 @@ export const UPKEEP: readonly CommandSpec[] = [
       "dry-run": DRY_RUN,
     },
     notes:
-      "For SQLite, PostgreSQL and Oracle Database; other stores have no tables. Programs migrate by themselves at their first use, so this is for deployments in which they may not. States of your own schema are for your program to migrate.",
+      "For SQLite, PostgreSQL, MySQL and Oracle Database; other stores have no tables. Programs migrate by themselves at their first use, so this is for deployments in which they may not. States of your own schema are for your program to migrate.",
     examples: ["migrate env:DATABASE_URL --check", "migrate env:DATABASE_URL --print > upgrade.sql"],
     load: () => import("../commands/migrate.ts"),
   },
