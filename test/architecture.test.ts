@@ -1,9 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { join, matchesGlob, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type SourceFile, violationsIn } from "./architecture-rules.ts";
 import { readSource } from "./source-text.ts";
+import { FILES } from "./tiers.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
@@ -46,6 +47,20 @@ test("every source is read to its end: its braces balance once comments and stri
     const open = braces.filter((character) => character === "{").length;
     expect(open, path).toBe(braces.length / 2);
   }
+});
+
+test("every test that asks for a server is run by a command that has it: npm test has PostgreSQL alone", async () => {
+  const isRunBy = (tier: "servers" | "wide", path: string): boolean =>
+    FILES[tier].include.some((glob) => matchesGlob(path, glob)) &&
+    !FILES[tier].exclude.some((glob) => matchesGlob(path, glob));
+  const asking = [...(await filesUnder("test", /\.test\.ts$/)), ...(await filesUnder("src", /\.test\.ts$/))].filter(
+    ({ path, text }) =>
+      !path.startsWith("test/campaigns/") &&
+      [...text.matchAll(/\bdescribeWith\w+\(\s*([^,)]*)/g)].some(([, first]) => first !== '"postgres"'),
+  );
+  expect(asking.length).toBeGreaterThan(30);
+  const unheard = asking.filter(({ path }) => !isRunBy("servers", path) && !isRunBy("wide", path));
+  expect(unheard.map(({ path }) => path)).toEqual([]);
 });
 
 /** The violations of one made-up file, without its name. */
