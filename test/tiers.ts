@@ -22,7 +22,7 @@ const SERVERS_ONLY: readonly string[] = [
   "test/oracle-stand-in/stand-in*.test.ts",
   "test/processes/{killed-group,migrating}.test.ts",
   "test/saver/{far,mysql,postgres,redis}.test.ts",
-  "test/sealing/tampering-services.test.ts",
+  "test/sealing/{tampering-services,every-field-services}.test.ts",
   "test/session/{erasing-services,files-of-servers}.test.ts",
   "test/store/{clocks,recall}.test.ts",
 ];
