@@ -78,7 +78,7 @@ describe("a conversation that is compacted", () => {
     expect(textOf(first as Message)).toContain('Read it again with read_result({"name": "big", "from": 0}).');
   });
 
-  test("cuts one huge turn between its steps, and goes on showing the message that began it", async () => {
+  test("cuts one huge turn between its steps, and keeps showing the message that began it", async () => {
     const note = tool({ name: "note", effect: "pure", execute: () => "ok" });
     const step: ScriptStep = { toolCalls: [{ name: "note", arguments: { text: LONG.repeat(3) } }] };
     const model = scriptedModel([...Array.from({ length: 30 }, () => step), "Done."]);

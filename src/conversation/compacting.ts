@@ -21,7 +21,9 @@ export interface CompactingOptions {
   readonly summarize?: "model" | Summarizer | false;
   /** The longest summary. @default a tenth of `maxTokens` */
   readonly maxSummaryTokens?: number;
-  /** After so many compactions the summary is made from the log again and not from itself. @default 5 */
+  /**
+   * After this many compactions the summary is made from the log again and not from itself. @default 5
+   */
   readonly rebuildEvery?: number;
   /** Replaces the estimate. */
   readonly countTokens?: TokenCounter;

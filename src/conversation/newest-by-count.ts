@@ -4,7 +4,7 @@ import { fingerprint, overlayFor } from "./overlay.ts";
 import { planCompaction } from "./plan-compaction.ts";
 import { shownUnder } from "./summary-block.ts";
 
-/** The newest messages, at most so many. */
+/** The newest messages, at most `count`. */
 export function newestByCount(
   messages: readonly Message[],
   { overlay }: ShapeContext,

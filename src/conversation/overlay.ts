@@ -11,13 +11,18 @@ import { isPlainObject } from "../state/values/doorway.ts";
  */
 export interface Overlay {
   readonly version: 1;
-  /** The first so many messages are not shown. */
+  /** How many messages from the start are not shown. */
   readonly covers: number;
-  /** Of those messages. After an edit of the history it no longer fits, and the overlay is not used. */
+  /**
+   * The fingerprint of those messages. After an edit of the history it no longer fits, and the overlay
+   * is not used.
+   */
   readonly fingerprint: string;
   /** What stands for them; empty where nothing is summarised. */
   readonly summary: string;
-  /** So many messages are in the summary: fewer than are covered where the last one could not be made. */
+  /**
+   * How many messages are in the summary: fewer than are covered if the last summary could not be made.
+   */
   readonly summarizes: number;
   /** How often in a row it could not be brought up to date. */
   readonly failures: number;

@@ -4,11 +4,11 @@ import { cutPoints, lastAnswer } from "./cut-points.ts";
 
 /** What a plan needs to know, all in the same unit: the model's tokens, or messages. */
 export interface Measures {
-  /** Of one message as it is shown. */
+  /** The tokens of one message as it is shown. */
   readonly of: (message: Message) => number;
-  /** Of what is sent besides the conversation. */
+  /** The tokens of what is sent besides the conversation. */
   readonly beside: number;
-  /** Of what stands for the messages that are covered now. */
+  /** The tokens of the block that stands for the messages covered now. */
   readonly block: number;
   /** The most that will stand for more of them. */
   readonly nextBlock: () => number;
@@ -99,7 +99,7 @@ function cutWithin(messages: readonly Message[], view: View, measures: Measures,
   const sizeAt = (covers: number): number => around + sizeFrom(messages, { ...view, covers }, measures);
   const later = turns.filter((turn) => turn > view.covers);
   const turn = firstFitting(later, (covers) => sizeAt(covers) <= low) ?? later.at(-1);
-  // A turn that does not fit goes on whole while it stays well below the point where the next compaction begins.
+  // A turn that does not fit is kept whole while it stays well below the point where the next compaction begins.
   if (turn !== undefined && sizeAt(turn) <= (high + low) / 2) return turn;
   const within = steps.filter((step) => step > Math.max(view.covers, turn ?? 0));
   return firstFitting(within, (covers) => sizeAt(covers) <= low) ?? within.at(-1) ?? turn;

@@ -17,10 +17,10 @@ export function standingWords(
 }
 
 /**
- * What the user wants to hold throughout, where no model decides: `before`, the
- * sentences that sound like it, and the later ones that have a telling word in
- * common with one of these and so may withdraw or change it. Nothing is taken
- * back here: the model that reads both knows which holds.
+ * The user's lasting wishes, found without a model: `before`, the sentences that sound
+ * like one, and the later ones that share a telling word with one of these and so may
+ * withdraw or change it. Nothing is withdrawn here: the model that reads both decides
+ * which holds.
  */
 export function withStandingWords(before: readonly string[], messages: readonly Message[]): readonly string[] {
   const wishes = new Wishes();
@@ -73,7 +73,7 @@ function shortenedTo(text: string, most: number, count: (text: string) => number
   return `${text.slice(0, end).toWellFormed()} [${text.length - end} characters more]`;
 }
 
-/** So many later sentences are kept because of one wish: what is spoken of daily must not fill the room. */
+/** How many later sentences one wish may keep: a topic of every day must not fill the room. */
 const MOST_CHANGES = 3;
 
 /** What was wished so far, by its telling words. */

@@ -28,7 +28,7 @@ function textOfBlock({ covers, summary, standing }: Overlay): string {
     );
     for (const words of standing) lines.push(`- ${JSON.stringify(words)}`);
   }
-  if (summary !== "" || standing.length > 0) lines.push("", "[End of the record. The conversation goes on.]");
+  if (summary !== "" || standing.length > 0) lines.push("", "[End of the record. The conversation continues.]");
   return lines.join("\n");
 }
 

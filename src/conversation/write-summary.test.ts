@@ -34,7 +34,7 @@ describe("the summary of a conversation", () => {
     ["is empty", " "],
     ["breaks off", { text: "Goal: fi", incomplete: true }],
     ["is far too long", LONG.repeat(40)],
-  ])("goes on, with a warning, when the summary %s; the next one covers what it missed", async (_, failed) => {
+  ])("continues, with a warning, when the summary %s; the next one covers what it missed", async (_, failed) => {
     const model = chatting([failed, "All of it."]);
     const { store, warnings } = await talk(14, { model, conversation: compactingConversation(small) });
     expect(warnings).toHaveLength(1);
@@ -46,7 +46,7 @@ describe("the summary of a conversation", () => {
     expect(await overlayOf(store)).toMatchObject({ summary: "All of it." });
   });
 
-  test("leaves out of the summary what could not be summarised three times, and goes on behind it", async () => {
+  test("leaves out of the summary what could not be summarised three times, and continues after it", async () => {
     const asked: string[] = [];
     const conversation = compactingConversation({
       ...small,

@@ -9,7 +9,7 @@ export interface WrittenSummary {
   readonly text: string;
   /** What the user asked to hold throughout, as of its last message. */
   readonly standing: readonly string[];
-  /** So many messages are in it. */
+  /** How many messages are in it. */
   readonly upTo: number;
   readonly usage: ModelUsage | undefined;
 }
@@ -24,13 +24,16 @@ interface Writing {
   readonly warn: (error: unknown) => void;
 }
 
-/** Of a conversation that was never summarised, so many parts are read, the newest: each is a request. */
+/**
+ * Of a conversation that was never summarised, at most this many parts are read, the newest: each is a
+ * request.
+ */
 const MOST_PARTS = 12;
 
 /**
- * Brings a summary up to a message. What does not fit into one request is read
- * part by part, each with the summary so far. If one fails, what was written
- * before it stands, and the next time goes on from there.
+ * Brings a summary up to a message. What does not fit into one request is read part by
+ * part, each with the summary so far. If one fails, what was written before it stands,
+ * and the next attempt continues from there.
  */
 export async function writeSummary(
   messages: readonly Message[],
@@ -91,10 +94,10 @@ function partsOf(
   return parts;
 }
 
-/** An empty record would forget the past without a word; one that is far too long would bring the next compaction at once. */
+/** An empty record would silently forget the past; one that is far too long would bring the next compaction at once. */
 function assertUsable(text: unknown, { tokens, maxTokens }: Writing): asserts text is string {
   if (typeof text !== "string" || text.trim() === "") {
-    throw new StateError("MODEL_FAILED", "the summary of the conversation is empty; the last one goes on standing");
+    throw new StateError("MODEL_FAILED", "the summary of the conversation is empty; the previous one is kept");
   }
   const size = tokens.ofText(text);
   if (size <= maxTokens * 2) return;

@@ -26,7 +26,7 @@ describe("calling a driver", () => {
     expect(calls).toBe(4);
   });
 
-  test("tells of every attempt that failed, the last one and those that were repeated", async () => {
+  test("reports every failed attempt, the last one and those that were retried", async () => {
     let calls = 0;
     const failures: string[] = [];
     const work = (): Promise<never> => Promise.reject(new Error(`failure ${++calls}`));

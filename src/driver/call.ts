@@ -44,9 +44,9 @@ export interface CallPlace {
 type Called = Pick<Driver, "name" | "classify" | "secrets">;
 
 /**
- * The one place where a driver is called. What the client threw becomes a
- * StateError here, and transient failures are retried. Retrying is safe because
- * every write carries its own id. `failed` is told of every attempt that fails.
+ * The one place where a driver is called. What the client threw becomes a StateError
+ * here, and transient failures are retried. Retrying is safe because every write
+ * carries its own id. `failed` is called for every attempt that fails.
  */
 export async function callDriver<D extends Called, T>(
   driver: D,
@@ -90,7 +90,7 @@ export async function retrying<D extends Called, T>(
   }
 }
 
-/** Goes on after a first attempt that failed, and that nearly every call never needs. */
+/** Retries after a failed first attempt, which nearly every call avoids. */
 async function retryingAfter<D extends Called, T>(
   first: unknown,
   begun: number,

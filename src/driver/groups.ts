@@ -37,7 +37,7 @@ const MOST_UNDER_WAY = 2;
  */
 const LONGEST_WAIT_MS = 20;
 const MOST_IN_A_GROUP = 128;
-/** From so many on, they go in two halves. */
+/** A batch of at least this many calls is split into two halves. */
 const MANY = 16;
 const MOST_BYTES_IN_A_GROUP = 1024 * 1024;
 

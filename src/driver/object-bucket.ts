@@ -78,7 +78,7 @@ export interface BucketListOptions {
   readonly startAfter?: string;
   /** Only names before it. */
   readonly end?: string;
-  /** About how many names are asked for at a time. The list goes on to its end all the same. */
+  /** About how many names are asked for at a time. The list still runs to its end. */
   readonly pageSize?: number;
 }
 

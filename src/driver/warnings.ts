@@ -13,8 +13,8 @@ export const MOST_WARNINGS = 20;
 const LONGEST_MESSAGE = 500;
 
 /**
- * Collects the troubles of single threads while many are read. One damaged thread
- * never stops the others: its trouble is recorded here and the work goes on.
+ * Collects the failures of single threads while many are read. One damaged thread never
+ * stops the others: its failure is recorded here and the work continues.
  */
 export class Warnings {
   readonly #list: ThreadWarning[] = [];

@@ -14,10 +14,10 @@ export function lookForPeersIn(directory: string): void {
 }
 
 /**
- * Loads an optional client package on first use. If it is missing, the error names
- * it and the command that installs it. Imported by a variable, so that neither a
- * type check nor a bundler asks for packages that most users do not have; `load`
- * is for those that belong into a bundle.
+ * Loads an optional client package on first use. If it is missing, the error names it
+ * and the command that installs it. Imported by a variable, so that neither a type
+ * check nor a bundler asks for packages that most users do not have; `load` is for
+ * packages that belong in a bundle.
  */
 export async function importPeer<Module>(
   name: string,

@@ -4,13 +4,13 @@ import { assertKnownOptions, type Kind, type OptionKinds } from "./known-options
 /** What is checked of one option, and its default. */
 export interface OptionRow<Value = unknown> {
   readonly kind: Kind | readonly Kind[];
-  /** Of a number: it may not be less. */
+  /** For a number: the lowest value allowed. */
   readonly least?: number;
-  /** Of a number: it must be more. */
+  /** For a number: it must be greater than this. */
   readonly above?: number;
-  /** Of a number: it may not be more. */
+  /** For a number: the highest value allowed. */
   readonly most?: number;
-  /** Of a number: it must be whole. */
+  /** For a number: it must be whole. */
   readonly whole?: true;
   /** The text that may stand in place of the number. */
   readonly or?: string;

@@ -112,11 +112,11 @@ let turnBegan: number | undefined;
 let nextTurn: Promise<void> | undefined;
 
 /**
- * Resolves after a turn of the event loop if the present turn has lasted too
- * long, otherwise at once. A storage that answers synchronously turns a loop of
- * awaits into one long turn in which no timer fires; awaiting this before each
- * call prevents that. All who wait for the same turn go on together, so that writes
- * of one moment still meet and share a transaction.
+ * Resolves after a turn of the event loop if the present turn has lasted too long,
+ * otherwise at once. A storage that answers synchronously turns a loop of awaits into
+ * one long turn in which no timer fires; awaiting this before each call prevents that.
+ * All callers that wait for the same turn continue together, so that writes of one
+ * moment still meet and share a transaction.
  */
 export function endOfLongTurn(): Promise<void> | undefined {
   const now = performance.now();

@@ -93,7 +93,7 @@ const DERIVING_BYTES = 12;
 
 /** What every box of a key needs. */
 interface PreparedKey {
-  /** AES by blocks, which knows nothing of the ones before. */
+  /** AES by blocks, each independent of the ones before. */
   readonly blocks: Cipheriv;
   /** The two blocks that derive the key of a box, but for its nonce. */
   readonly derivation: Uint8Array;
@@ -188,9 +188,9 @@ export function keyOfBox(
 }
 
 /**
- * A new key for what has that name, out of randomness and the name: two processes
- * whose randomness is the same make different keys for different people, so that
- * none of them outlives the destruction of its own in that of another.
+ * A new key for what has that name, out of randomness and the name: two processes whose
+ * randomness is the same make different keys for different people, so that destroying a
+ * person's key leaves no copy of it under another's name.
  */
 export const newKey = (place: Uint8Array): Buffer =>
   nodeCrypto().createHmac("sha256", nodeCrypto().randomBytes(KEY_BYTES)).update(place).digest();

@@ -57,7 +57,7 @@ export function peopleIn({ d, n, c, u, f }: HeaderContent): ThreadPeople {
   };
 }
 
-/** Of a text that was proven to be ours. */
+/** The content of a text that was proven to be ours. */
 export function headerContent(text: string): HeaderContent {
   const [first, second] = [text.indexOf(" "), text.indexOf(" ", text.indexOf(" ") + 1)];
   const generationEnd = second + 1 + Number(text.slice(0, first));

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import type { PersonItem } from "./key-shelf.ts";
 
-/** The name of a person's key: whose it is, which of that person's, and that it is this one. */
+/** The name of a person's key: its owner, its number among that person's keys, and a nonce. */
 export const nameOfKey = (token: string, { number, nonce }: Pick<PersonItem, "number" | "nonce">): string =>
   `${token}.${number}.${nonce}`;
 

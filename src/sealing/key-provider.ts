@@ -123,7 +123,7 @@ function troubleWith(path: string, cause: NodeJS.ErrnoException): StateError {
 const lost = (name: string, why: string): StateError =>
   new StateError(
     "NOT_FOUND",
-    `${name} is needed to open what is sealed: ${why}. Bring it back from where it is kept; nothing was written, and nothing must be: a new key opens nothing of what is there`,
+    `${name} is needed to open what is sealed: ${why}. Restore it from where it is kept; nothing was written, and nothing must be: a new key does not open the existing data`,
   );
 
 interface OuterKey {

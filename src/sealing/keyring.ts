@@ -38,7 +38,7 @@ interface KnownPerson {
 /** Keys by their names; a destroyed one is `undefined`. */
 export type KeysById = ReadonlyMap<string, NamedKey | undefined>;
 
-/** A person's key, and whose it is. */
+/** A person's key, with its owner. */
 export interface PersonKey extends NamedKey {
   readonly subject: string;
 }
@@ -295,7 +295,9 @@ export class Keyring {
     }
   }
 
-  /** Of an item that was read before: a rotation may have wrapped it anew since. */
+  /**
+   * The key in an item that was read before: a rotation may have wrapped it anew since.
+   */
   async #personIn(listed: Kept<PersonItem>): Promise<KeyedPerson | undefined> {
     const token = listed.key;
     let first: Kept<PersonItem> | undefined = listed;

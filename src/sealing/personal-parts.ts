@@ -102,7 +102,7 @@ function bodyIn(text: string): BodyContent | undefined {
   }
 }
 
-/** Of what cannot be read nothing is left. */
+/** Nothing is left of metadata that cannot be read. */
 const NO_METADATA = "{}";
 
 function metadataIn(metadata: string | undefined): Fields | undefined {
@@ -191,7 +191,7 @@ export function partsOf(
   return held ? { body, metadata } : undefined;
 }
 
-/** Up to so many people, going over all of the body for each of them costs less than taking it into pieces. */
+/** Up to this many people, scanning the whole body for each costs less than splitting it into pieces. */
 const FEW = 4;
 
 /** Each piece by itself, for the people it concerns. `undefined` where the pieces would not give back the same text. */

@@ -90,7 +90,7 @@ export function placed<Part extends { readonly path: Path | null; readonly value
   return { ...part, path: [...path, ...part.path.slice(ownPath.length)] };
 }
 
-/** Puts what is left of a piece into the whole. */
+/** Puts the rest of a piece back into the whole. */
 export function leaveOf({ path, ownPath }: Piece, left: string, whole: unknown): void {
   withParts(whole, [{ path, value: valueAt(JSON.parse(left), ownPath) }]);
 }

@@ -88,7 +88,7 @@ export function sealedItem(
 }
 
 /**
- * What is left of an item without the people who are named in it, and what is about them: that is about its owners,
+ * The rest of an item without the people who are named in it, and what is about them: that is about its owners,
  * too.
  */
 function inParts(

@@ -2,7 +2,7 @@ import type { LogEntry } from "../checkpoint/log/thread-log.ts";
 import { type ErrorContext, StateError } from "../errors.ts";
 import { HEAD_BYTES, type NamedKey } from "./box.ts";
 
-/** Where a record belongs: what its boxes are bound to, and what is said of one that is not where it belongs. */
+/** Where a record belongs: what its boxes are bound to, and the error for a box in another place. */
 
 export interface SealedPlace {
   readonly tenant: string;
@@ -39,7 +39,10 @@ export function bodyPlace(headerBox: Buffer, words: Uint8Array, boxes: Uint8Arra
   return isUsual ? usualPlace : Buffer.concat([usualPlace, words, boxes]);
 }
 
-/** Of what is people's: in a header by its place, behind a body by the box of its header. Names of keys have no spaces. */
+/**
+ * The place of a person's part: in a header its own place, behind a body the box of its header. Names of keys have no
+ * spaces.
+ */
 export const partPlace = (kind: string, ids: readonly string[], at: string | Buffer): Buffer => {
   const begin = `part 1 ${kind} ${ids.length} ${ids.join(" ")} `;
   return typeof at === "string"

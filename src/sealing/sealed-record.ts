@@ -271,7 +271,7 @@ export function openedRecord(
   return isWhole && own.header !== content.h ? opened : withNewChecksum(opened);
 }
 
-/** The body from what is left of it without people, and their boxes. */
+/** Joins the body without people and their boxes. */
 function bodyFrom(
   erased: Buffer,
   boxes: Buffer,

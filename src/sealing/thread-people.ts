@@ -1,6 +1,8 @@
 import type { KnownPlace } from "../checkpoint/log/thread-log.ts";
 
-/** Of a thread, what has to be known before one of its records can be judged. People are named by their keys. */
+/**
+ * What has to be known about a thread before one of its records can be judged. People are named by their keys.
+ */
 export interface ThreadPeople {
   /** Who the thread as a whole is about, or was at some time. */
   readonly defaults: readonly string[];

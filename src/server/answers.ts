@@ -12,7 +12,9 @@ import { Refusal } from "./refusal.ts";
 /** What an operation answers, before it is put on the wire. */
 export interface Answer {
   readonly status: number;
-  /** Of the body; both are missing where there is nothing to say beyond the status. */
+  /**
+   * The body's type; both are missing where there is nothing to say beyond the status.
+   */
   readonly type: string | undefined;
   readonly body: string | Uint8Array | ReadableStream<Uint8Array> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -54,8 +56,8 @@ export interface SentAnswer {
   readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined;
 }
 
-/** `extra` goes on whatever is answered, refusals too. */
-export async function sealAnswer(
+/** The answer with all its headers, packed if the client takes that. `extra` is added to every answer, refusals too. */
+export async function sendable(
   { status, type, body, headers = {} }: Answer,
   asked: ReadHeaders,
   extra: Readonly<Record<string, string>> = {},

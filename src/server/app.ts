@@ -5,12 +5,12 @@ import { decodeSegment } from "../wire/names.ts";
 import type { Facet, Route } from "../wire/route.ts";
 import { type MatchedRoute, type Operation, ROUTES, routeOf, routesAt } from "../wire/routes.ts";
 import { assertPlainTarget, assertWelcome } from "./admission.ts";
-import { type Answer, failureAnswer, type SentAnswer, sealAnswer } from "./answers.ts";
+import { type Answer, failureAnswer, type SentAnswer, sendable } from "./answers.ts";
 import { Authentication, type Principal } from "./authentication.ts";
 import { readBody } from "./bodies.ts";
 import { callFrom, type ReadHeaders, responseOf, type ServiceCall } from "./calls.ts";
 import { corsHeaders, isPreflight, PREFLIGHT } from "./cors.ts";
-import { CursorSeal } from "./cursors.ts";
+import { CursorSigner } from "./cursors.ts";
 import { OPERATE_ON_ITEMS } from "./item-operations.ts";
 import { type AdmittedRequest, OPERATE_ON_SERVICE, OPERATE_ON_THREADS } from "./operations.ts";
 import { type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
@@ -43,7 +43,7 @@ export class Service {
   readonly #authentication: Authentication;
   readonly #limiter: RateLimiter;
   readonly #watches: Watches;
-  readonly #seal: CursorSeal;
+  readonly #cursors: CursorSigner;
   readonly #logs = new Map<string | undefined, TenantLog>();
   #closing = false;
   #readiness: { readonly until: number; readonly ready: Promise<boolean> } | undefined;
@@ -53,7 +53,7 @@ export class Service {
     this.#authentication = new Authentication(settings.tokens);
     this.#limiter = new RateLimiter(settings.rateLimit);
     this.#watches = new Watches(settings);
-    this.#seal = new CursorSeal(settings.tokens);
+    this.#cursors = new CursorSigner(settings.tokens);
   }
 
   /** Never fails: what goes wrong is an answer too. */
@@ -179,16 +179,16 @@ export class Service {
   async #answering(operation: string, { headers }: ServiceCall, work: () => Promise<Answer>): Promise<SentAnswer> {
     const cors = corsHeaders(headers, this.#settings.allowedOrigins);
     try {
-      return await sealAnswer(await work(), headers, cors);
+      return await sendable(await work(), headers, cors);
     } catch (error) {
-      return sealAnswer(failureAnswer(withoutTimeout(error), operation, this.#settings.onFailure), headers, cors);
+      return sendable(failureAnswer(withoutTimeout(error), operation, this.#settings.onFailure), headers, cors);
     }
   }
 
   #logOf({ tenant }: Principal): TenantLog {
     const { context, maxBodyBytes } = this.#settings;
     if (context === undefined) throw new Refusal("UNSUPPORTED", "this service keeps no threads");
-    const log = this.#logs.get(tenant) ?? new TenantLog(context, tenant, this.#seal, maxBodyBytes);
+    const log = this.#logs.get(tenant) ?? new TenantLog(context, tenant, this.#cursors, maxBodyBytes);
     this.#logs.set(tenant, log);
     return log;
   }

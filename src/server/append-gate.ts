@@ -52,7 +52,7 @@ export class AppendGate {
       if (found === undefined || (found.place.generation === expected.generation && found.place.seq < expected.seq)) {
         return { appended: false, tail: found?.entry, generation: found?.place.generation, occupant: undefined };
       }
-      // The log itself says what is there instead.
+      // The log itself reports the place it found instead.
       if (!isSamePlace(found.place, expected)) return undefined;
       place = found.place;
       this.#places.set(threadId, place);
@@ -107,7 +107,7 @@ const standpoint = (generation: string, entry: LogEntry): Standpoint => {
   return { ...placeOfTail({ generation, entry }), base, head, isGraph: isGraph(entry) };
 };
 
-/** Of an entry whose header a stranger may have made. */
+/** For an entry whose header a client may have made by hand. */
 function isGraph(entry: LogEntry): boolean {
   try {
     return openHeader(entry).thread?.kind === "graph";

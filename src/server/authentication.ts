@@ -33,7 +33,7 @@ export interface NewToken {
   readonly sha256: string;
 }
 
-/** A token of 256 random bits, and what the service is to know of it. */
+/** A token of 256 random bits, and the entry that the service stores for it. */
 export function createToken(): NewToken {
   const token = `hf_${randomBytes(32).toString("base64url")}`;
   return { token, sha256: digestOf(token).toString("hex") };

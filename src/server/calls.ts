@@ -18,7 +18,10 @@ export interface ServiceCall {
   gone(): AbortSignal;
   /** Told who a request comes from before it is carried out; refuses by throwing. */
   readonly onAdmitted?: (principal: Principal) => void;
-  /** Told of bytes that this request will hold beside its body as it came; refuses by throwing. */
+  /**
+   * Called with the bytes that this request will hold beside its body as it came; refuses by
+   * throwing.
+   */
   readonly hold?: (bytes: number) => void;
 }
 

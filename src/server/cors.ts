@@ -3,9 +3,9 @@ import { OPERATIONS, ROUTES } from "../wire/routes.ts";
 import type { Answer } from "./answers.ts";
 
 /**
- * What a browser wants to hear before it lets a page of another origin call and
- * read. Only pages of an allowed origin come this far (`assertWelcome`). No
- * cookies: a token is a header that the page sets itself.
+ * The headers that a browser needs before it lets a page of another origin call and
+ * read. Only pages of an allowed origin come this far (`assertWelcome`). No cookies: a
+ * token is a header that the page sets itself.
  */
 export function corsHeaders(
   asked: Pick<Headers, "get">,

@@ -3,11 +3,11 @@ import type { TokenEntry } from "./authentication.ts";
 import { Refusal } from "./refusal.ts";
 
 /**
- * Cursors are a driver's own words and may name things of the whole store. They
- * go out sealed for one tenant and one kind of listing, and only what was sealed
- * so comes back in.
+ * Cursors are a driver's own words and may name things of the whole store. Each
+ * goes out signed for one tenant and one kind of listing, and only a cursor with
+ * that signature is taken back.
  */
-export class CursorSeal {
+export class CursorSigner {
   readonly #key: Buffer;
 
   /**
@@ -20,17 +20,17 @@ export class CursorSeal {
     this.#key = createHmac("sha256", "holdfast cursors").update(digests.join(" ")).digest();
   }
 
-  seal(cursor: string, purpose: string): string {
+  sign(cursor: string, purpose: string): string {
     return `${this.#mark(cursor, purpose)}${Buffer.from(cursor, "utf8").toString("base64url")}`;
   }
 
-  open(sealed: string, purpose: string): string {
-    const cursor = Buffer.from(sealed.slice(MARK_LETTERS), "base64url").toString("utf8");
-    const [given, wanted] = [Buffer.from(sealed), Buffer.from(this.seal(cursor, purpose))];
+  verify(signed: string, purpose: string): string {
+    const cursor = Buffer.from(signed.slice(MARK_LETTERS), "base64url").toString("utf8");
+    const [given, wanted] = [Buffer.from(signed), Buffer.from(this.sign(cursor, purpose))];
     if (given.length === wanted.length && timingSafeEqual(given, wanted)) return cursor;
     throw new Refusal(
       "INVALID_ARGUMENT",
-      "this cursor was not made here; hand back the page's cursor as it is, or begin anew",
+      "this cursor was not issued for this list: send the page's cursor unchanged, or start from the beginning",
     );
   }
 

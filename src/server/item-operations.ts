@@ -141,7 +141,7 @@ const rankedAnswer = ({ hits, rest }: RankedAnswer): Answer =>
     rest: rest.map(({ id: { namespace, key }, score }) => ({ namespace, key, score })),
   });
 
-/** What the library sees to on its own side, of what a stranger may have made by hand. */
+/** Checks hand-made requests for what the library guarantees in its own. */
 function changesIn(body: Uint8Array): readonly Change[] {
   const changes = fieldsIn(body, LIST).only("changes").objects("changes").map(changeIn);
   if (changes.length === 0 || changes.length > MOST_CHANGES) {

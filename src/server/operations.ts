@@ -131,7 +131,7 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
   },
 
   subscribe: async ({ log, watches, thread, principal, isHead, signal }) => {
-    // Whether the storage tells of changes is known after contact.
+    // Whether the storage reports changes is known after contact.
     await log.capabilities();
     // A HEAD request has no reader for the events, so the stream would never end.
     if (isHead) return { status: 200, type: EVENTS_TYPE, body: undefined };
@@ -223,7 +223,7 @@ async function removeIf(log: TenantLog, thread: string, asked: Preconditions): P
   return hold(asked, entityTag(place)) ? log.remove(thread, place) : "moved";
 }
 
-/** Before anything touches the log: what the library sees to on its own side, of what a stranger may have made by hand. */
+/** Before anything touches the log: checks hand-made requests for what the library guarantees in its own. */
 function assertConsistent(request: AppendRequest, asked: Preconditions, headers: ReadHeaders): void {
   const { expected, record, more = [], replace = [] } = request;
   asRefusal(() => assertAppend(request));

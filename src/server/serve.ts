@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, isIP } from "node:net";
 import { StateError } from "../errors.ts";
 import { assertPlainTarget, assertWelcome } from "./admission.ts";
-import { failureAnswer, type SentAnswer, sealAnswer } from "./answers.ts";
+import { failureAnswer, type SentAnswer, sendable } from "./answers.ts";
 import { Service } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { corsHeaders } from "./cors.ts";
@@ -25,7 +25,10 @@ export interface ServeOptions extends ServiceOptions {
     readonly requestMs?: number;
     /** How long an idle connection is kept. @default 65000 */
     readonly idleMs?: number;
-    /** For a client to take 64 KiB of its answer, or what is left of it; then the connection is ended. @default 30000 */
+    /**
+     * How long a client may take for 64 KiB of its answer, or for the rest of it; then the connection is ended.
+     * @default 30000
+     */
     readonly writeMs?: number;
     /** How long `close()` waits for what runs. @default 10000 */
     readonly closeMs?: number;
@@ -182,7 +185,7 @@ function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings:
 
 async function refuse(refusal: Refusal, extra: Readonly<Record<string, string>>): Promise<SentAnswer> {
   const answer = failureAnswer(refusal, "unknown", () => undefined);
-  return sealAnswer({ ...answer, headers: { ...answer.headers, connection: "close" } }, new Headers(), extra);
+  return sendable({ ...answer, headers: { ...answer.headers, connection: "close" } }, new Headers(), extra);
 }
 
 async function shutDown(server: Server, connections: Connections, service: Service, closeMs: number): Promise<void> {

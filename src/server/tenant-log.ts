@@ -23,7 +23,7 @@ import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { isSearchWord } from "../state/words.ts";
 import { AppendGate } from "./append-gate.ts";
-import type { CursorSeal } from "./cursors.ts";
+import type { CursorSigner } from "./cursors.ts";
 import { Refusal } from "./refusal.ts";
 
 export interface PageQuery {
@@ -40,7 +40,7 @@ interface Range {
 /**
  * The log as the service hands it to one tenant: the tenant's part of it
  * (`PrefixLog`) behind guarded calls, with what a stranger's requests need
- * besides: limits, checks of appends, sealed cursors, and notices of changes
+ * besides: limits, checks of appends, signed cursors, and notices of changes
  * that came through here. Everything the service does with threads goes through
  * here. A tenant's name holds no slash, so the first slash ends it, and no id of
  * one tenant is, or begins like, an id of another.
@@ -49,18 +49,18 @@ export class TenantLog {
   readonly #context: CheckpointContext;
   readonly #part: PrefixLog;
   readonly #tenant: string | undefined;
-  readonly #seal: CursorSeal;
+  readonly #cursors: CursorSigner;
   readonly #maxBodyBytes: number;
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #gate = new AppendGate(this);
   readonly #mailbox: CheckpointContext;
 
   /** Without tenants it is the whole log. */
-  constructor(context: CheckpointContext, tenant: string | undefined, seal: CursorSeal, maxBodyBytes: number) {
+  constructor(context: CheckpointContext, tenant: string | undefined, cursors: CursorSigner, maxBodyBytes: number) {
     this.#context = context;
     this.#part = new PrefixLog(context.log, tenant === undefined ? "" : `${tenant}/`);
     this.#tenant = tenant;
-    this.#seal = seal;
+    this.#cursors = cursors;
     this.#maxBodyBytes = maxBodyBytes;
     const { redactor, now } = context;
     this.#mailbox = new CheckpointContext(this.#part, { now, ...(redactor !== undefined && { redact: redactor }) });
@@ -183,7 +183,7 @@ export class TenantLog {
     words: readonly string[],
     { prefix, limit, after }: { readonly prefix: string; readonly limit: number; readonly after: string | undefined },
   ): Promise<FoundRecords> {
-    const place = after === undefined ? {} : { after: this.#seal.open(after, this.#purpose("search")) };
+    const place = after === undefined ? {} : { after: this.#cursors.verify(after, this.#purpose("search")) };
     // A tenant's unreadable record must not stop other callers from reading the rest.
     await catchUpIndex(this.#context, new Warnings());
     const { hits, order } = await this.#call({ operation: "search" }, async (log): Promise<FoundRecords> => {
@@ -218,19 +218,19 @@ export class TenantLog {
     return {
       prefix,
       limit,
-      ...(cursor !== undefined && { cursor: this.#seal.open(cursor, this.#purpose(kind)) }),
+      ...(cursor !== undefined && { cursor: this.#cursors.verify(cursor, this.#purpose(kind)) }),
     };
   }
 
   #page({ items, cursor }: LogPage<ListedThread>, kind: string): LogPage<ListedThread> {
     return {
       items,
-      cursor: cursor === undefined ? undefined : this.#seal.seal(cursor, this.#purpose(kind)),
+      cursor: cursor === undefined ? undefined : this.#cursors.sign(cursor, this.#purpose(kind)),
     };
   }
 
   #sealedPlace(hit: SearchHit): SearchHit {
-    return hit.place === undefined ? hit : { ...hit, place: this.#seal.seal(hit.place, this.#purpose("search")) };
+    return hit.place === undefined ? hit : { ...hit, place: this.#cursors.sign(hit.place, this.#purpose("search")) };
   }
 
   #purpose(kind: string): string {

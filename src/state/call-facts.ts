@@ -2,8 +2,8 @@ import type { ToolExecution } from "./fields.ts";
 import { ListFact } from "./growing-list.ts";
 
 /**
- * What a ledger tells of its calls without being read from its beginning: it is
- * asked in every step of every call, and is as long as the thread.
+ * Facts about a ledger's calls without reading it from its beginning: they are asked
+ * for in every step of every call, and the ledger is as long as the thread.
  */
 
 interface CallFacts {

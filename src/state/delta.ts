@@ -93,7 +93,7 @@ function withOwn<T>(
   return longer;
 }
 
-/** `slice` looks at every item of a frozen list by itself, and so does this; but most often there is one. */
+/** `slice` copies a frozen list item by item, and so does this; but most often there is one. */
 function itemsFrom(list: ConversationList<unknown>, from: number): readonly unknown[] {
   if (list instanceof GrownList) return list.from(from);
   const items: unknown[] = [];

@@ -136,9 +136,12 @@ function defineOnRead(fields: object, conversation: GrownList<Message>): void {
 
 /** Lists, each made from the one before it. A second list made from one of them begins a line of its own. */
 interface Line {
-  /** Of the newest list. The first one has 0. */
+  /** The version of the newest list. The first one has 0. */
   newest: number;
-  /** Of the newest versions: how many items each has in common with the one before, counted from the beginning. */
+  /**
+   * For each of the newest versions: how many items it has in common with the one before, counted from the
+   * beginning.
+   */
   readonly kept: number[];
   readonly facts: Map<object, Known>;
 }

@@ -1,7 +1,7 @@
 /**
- * What is said in a thread. This is our own format and never a provider's.
- * Adapters convert at the boundary and keep what a provider needs back (reasoning
- * signatures, item ids) in `providerMetadata`, which round-trips.
+ * One message of a thread. This is our own format and never a provider's. Adapters
+ * convert at the boundary and keep what a provider needs back (reasoning signatures,
+ * item ids) in `providerMetadata`, which round-trips.
  */
 
 export type ProviderMetadata = Readonly<Record<string, unknown>>;

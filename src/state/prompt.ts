@@ -60,7 +60,7 @@ function faultInPart(part: unknown, where: string): string | undefined {
   return isFile ? undefined : "has no data that can be read. Give the bytes, a Uint8Array, or { url }";
 }
 
-/** Names what is said. */
+/** Gives the message its id. */
 export function withId(message: UserMessage, id: string | undefined): UserMessage {
   if (id === undefined || message.id === id) return message;
   if (message.id === undefined) return { ...message, id };

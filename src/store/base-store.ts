@@ -47,7 +47,10 @@ export abstract class BaseStore {
     return this.capabilities;
   }
 
-  /** Stores the value, in place of what is there. When it returned, `get` gives this value or a newer one. `null` is a value. */
+  /**
+   * Stores the value, replacing any that is there. Once it returned, `get` gives this value or a newer one. `null` is a
+   * value.
+   */
   abstract put(namespace: Namespace, key: string, value: unknown, options?: PutOptions): Promise<PutResult>;
 
   /** The item with its version and times; `undefined` where there is no item. */

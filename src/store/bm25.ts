@@ -23,7 +23,7 @@ export function countWords(words: ItemWords): WordCounts {
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.75;
 
-/** Of how many items so many have the word: rarer words count for more. */
+/** How rare a word is among this many items: rarer words count for more. */
 export const rarity = (items: number, having: number): number => Math.log(1 + (items - having + 0.5) / (having + 0.5));
 
 /** What a word adds to an item's score: repetitions count for less, and so do words of long texts. */

@@ -55,7 +55,7 @@ export class Dimension {
     return checkedVector(given, what, this.#known);
   }
 
-  /** How many numbers the vectors must have of which the first has so many: asked once, however many they are. */
+  /** How many numbers each vector must have, given the length of the first: read once, however many there are. */
   async forVectorsOf(length: number): Promise<number> {
     if (!this.#isConfirmed) await this.#confirm();
     return this.#known ?? length;

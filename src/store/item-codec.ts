@@ -57,7 +57,10 @@ export const decodeHit = <Value>({ item, score }: RankedItem): StoreHit<Value> =
   score,
 });
 
-/** Several of them. A damaged one must not affect the others: it is left out and noted; `ifNone`: what is said beside no item at all. */
+/**
+ * Decodes several. A damaged one must not affect the others: it is left out and noted; `ifNone`: the warning
+ * when there was none to decode.
+ */
 export async function decodeSome<Given, Decoded>(
   given: readonly Given[],
   decode: (one: Given) => Decoded,

@@ -1,7 +1,10 @@
 import { StateError } from "../errors.ts";
 import type { ItemId, Namespace } from "./store-driver.ts";
 
-/** Of a namespace, its segments together; of a key. Both fit the key of any storage's index. */
+/**
+ * The limit for a namespace, all its segments together, and for a key. Both fit the key of any
+ * storage's index.
+ */
 export const MAX_NAMESPACE_BYTES = 1024;
 export const MAX_KEY_BYTES = 1024;
 /** What a service may put before a namespace, to keep tenants apart. */

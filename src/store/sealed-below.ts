@@ -24,7 +24,7 @@ const MOST_SEGMENTS = 16;
  * For a store that was opened without `sealing`: whether its items were sealed by another
  * program. A plain write between sealed items is refused before the first item, and a
  * reader that finds nothing learns that there are items it cannot read. It costs one short
- * reading for each first segment of a namespace in the life of a store.
+ * reading per store for each first segment of a namespace.
  */
 export class SealedBelow {
   readonly #access: StoreAccess;

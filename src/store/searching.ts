@@ -26,7 +26,10 @@ export interface SearchContext {
 
 /** A ranking is paged through this far: what is behind it is better found by a better question. */
 const DEEPEST_HIT = 1000;
-/** So many of each ranking are fused, at least; the same on every page of a walk, because the scores depend on it. */
+/**
+ * At least this many candidates of each ranking are fused; the same on every page of a walk, because the scores
+ * depend on it.
+ */
 const LEAST_CANDIDATES = 200;
 
 /** Where a page of a ranking begins, and how many of each ranking were fused for the first one. */

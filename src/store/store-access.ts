@@ -65,7 +65,7 @@ export class StoreAccess {
     return this.#closing.signal.aborted;
   }
 
-  /** `failed` is told of every attempt that fails. */
+  /** `failed` is called for every attempt that fails. */
   async call<T>(
     place: CallPlace,
     work: (driver: StoreDriver) => Promise<T>,

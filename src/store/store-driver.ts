@@ -59,7 +59,10 @@ export const WORD_WEIGHTS: Readonly<Record<keyof ItemWords, number>> = { text: 1
 interface WriteTerms extends ItemId {
   /** Names the write; the same when it is repeated. */
   readonly writeKey: string;
-  /** Of what the write makes of the item. The same write key with another digest is another write, and is refused. */
+  /**
+   * The digest of what the write makes of the item. The same write key with another digest is another write, and is
+   * refused.
+   */
   readonly digest: string;
   /** The version that must be there, `null` for "no item"; `undefined` takes whatever is. */
   readonly expected: string | null | undefined;
@@ -107,7 +110,9 @@ export interface RefusedWrite {
   readonly index: number;
   /** Why: another version is there, or the write key belongs to a write with another digest. */
   readonly because: "version" | "write key";
-  /** What is there, `null` for no item. Only where that is why. */
+  /**
+   * The present version, `null` for no item. Given only if the version is the reason.
+   */
   readonly version: string | null;
 }
 
@@ -143,11 +148,11 @@ export interface StoreDriverCapabilities {
   readonly connects?: boolean;
   /** Whether `searchText` works where it is there. @default true */
   readonly textSearch?: boolean;
-  /** Of a layer that seals: whether vectors lie in plain below it. Without it nothing is sealed here. */
+  /** For a sealing layer: whether vectors lie in plain below it. Without it nothing is sealed here. */
   readonly sealing?: "all" | "except index";
 }
 
-/** At most so many changes in one `write`, and so many ids in one `read`. */
+/** At most this many changes in one `write`, and this many ids in one `read`. */
 export const MOST_CHANGES = 500;
 
 /** A write can be repeated so long after it was made, and is then still recognised. */

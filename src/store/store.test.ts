@@ -208,7 +208,7 @@ test.each<[unknown, string]>([
   expect(await store.exists(NS, "k")).toBe(false);
 });
 
-test("an update inside an update of the same item ends, and so do those behind it", async () => {
+test("an update inside an update of the same item ends, and so do the updates queued after it", async () => {
   const store = new InMemoryStore();
   let isInside = false;
   const outer = store.update<number>(["counts"], "n", async (n = 0) => {

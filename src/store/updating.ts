@@ -69,12 +69,12 @@ async function overOrLong({ begun, ended }: Turn): Promise<void> {
 }
 
 /**
- * Reads, changes and writes until no other writer came in between. All attempts
- * share one write id: a refused attempt left nothing under it, and an attempt whose
- * answer was lost is recognised by it, so that a counter counts once. An id of the
- * caller's that is taken says that this update was made before, whatever it made of
- * the value then; one that was made here belongs to another process with the same
- * random numbers, a copy of this one's machine.
+ * Reads, changes and writes until no other writer came in between. All attempts share
+ * one write id: a refused attempt left nothing under it, and an attempt whose answer
+ * was lost is recognised by it, so that a counter counts once. If the caller's own id
+ * is taken, this update was made before, whatever it made of the value then; if an id
+ * that was made here is taken, another process has the same random numbers: a copy of
+ * this one's machine.
  */
 export async function updateItem<Value>(
   id: ItemId,

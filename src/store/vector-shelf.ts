@@ -12,7 +12,7 @@ export interface VectorScope {
   readonly dimension: number;
 }
 
-/** Tables of vectors that were searched lately, up to so many bytes altogether. */
+/** Tables of vectors that were searched lately, limited by their bytes altogether. */
 export class VectorShelf<Key> {
   readonly #mostBytes: number;
   readonly #tables = new Map<string, VectorTable<Key>>();
@@ -35,7 +35,7 @@ export class VectorShelf<Key> {
     return false;
   }
 
-  /** Whether so many more rows can be kept at all. */
+  /** Whether this many more rows can be kept at all. */
   hasRoomFor(rows: number, { dimension }: VectorScope): boolean {
     return rows * dimension * Float32Array.BYTES_PER_ELEMENT <= this.#mostBytes;
   }

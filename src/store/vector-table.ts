@@ -44,7 +44,7 @@ interface Column {
   isFull: boolean;
 }
 
-/** A table remembers so many fields that filters looked at; for another one, the oldest is forgotten. */
+/** How many fields a table keeps for filters; beyond that, the oldest is dropped. */
 const MOST_COLUMNS = 8;
 /** About what a row takes beside its vector, and a field beside its text. */
 const ROW_BYTES = 120;
@@ -192,7 +192,7 @@ export class VectorTable<Key> {
     return (at) => values[at];
   };
 
-  /** Room for so many more rows. */
+  /** Makes room for this many more rows. */
   reserve(more: number): void {
     const rows = this.size + more;
     if (rows * this.dimension > this.#matrix.length) this.#grow(rows);
@@ -207,7 +207,7 @@ export class VectorTable<Key> {
 
 function fill(column: Column, at: number, fields: ItemFields | undefined): void {
   const value = fields && column.read(fields);
-  // Of what is not a scalar, only that it is there is ever asked.
+  // For a value that is not a scalar, filters only ask whether it exists.
   const kept = typeof value === "object" && value !== null ? THERE : value;
   column.bytes += bytesOf(kept) - (at < column.values.length ? bytesOf(column.values[at]) : 0);
   column.values[at] = kept;

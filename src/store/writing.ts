@@ -20,7 +20,7 @@ import { indexedWords } from "./words.ts";
 import { writeTerms } from "./write-terms.ts";
 import { assertGateIsOver, gateFor, isGate } from "./writers-gate.ts";
 
-/** What writing needs to know of the store. */
+/** The parts of the store that writing needs. */
 export interface WritingContext {
   readonly access: StoreAccess;
   readonly dimension: Dimension;
@@ -33,7 +33,7 @@ export interface WritingContext {
   readonly source: VectorSource;
 }
 
-/** Needed once in the life of a store. */
+/** Needed only for a store's first vectors. */
 const firstVectors = new OpenOnce(() => import("./first-vectors.ts"));
 
 const contexts = new WeakMap<object, WritingContext>();
@@ -57,7 +57,7 @@ export async function writeItems(
   entries: readonly PutEntry[],
   /** What becomes of an item's end where the entry does not say so. */
   otherwise?: "keep",
-  /** Of an erasure, which writers wait for: changes of other items, made in the same step. */
+  /** Changes of other items, made in the same step, by an erasure that writers wait for. */
   erasing?: { readonly together: readonly Change[] },
 ): Promise<readonly ChangeResult[]> {
   const { access } = context;
@@ -213,7 +213,7 @@ export const isOfTakenId = (error: unknown): boolean =>
   typeof error === "object" && error !== null && underTakenIds.has(error);
 
 export const putResult = ({ version, createdAt, updatedAt, expiresAt }: ChangeResult): PutResult => ({
-  // Of a put, there always is one.
+  // A put always has one.
   version: version ?? "",
   createdAt: new Date(createdAt),
   updatedAt: new Date(updatedAt),

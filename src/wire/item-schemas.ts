@@ -141,7 +141,10 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
         enum: ["version", "write key"],
         description: "Another version is there, or the writeKey is another write's",
       },
-      version: { ...versionOrNone, description: "What is there; null for no item, and where the writeKey is why" },
+      version: {
+        ...versionOrNone,
+        description: "The present version; null for no item, or if the writeKey is the reason",
+      },
     },
   ),
   Clear: request({ ...scope, before: time, limit }),

@@ -4,8 +4,8 @@ import { EVENTS_TYPE, FRAME_TYPE, JSON_TYPE } from "./protocol.ts";
 import { absent, json, type QueryParameter, type Route, type RouteAnswer } from "./route.ts";
 
 const chain: RouteAnswer = { status: 200, means: "The records of one state", type: FRAME_TYPE, schema: "Chain" };
-const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "limit", required: true };
-const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "cursor" };
+const limit: QueryParameter = { name: "limit", means: "The most to return", schema: "limit", required: true };
+const cursor: QueryParameter = { name: "cursor", means: "From the previous page", schema: "cursor" };
 
 /** Two ids whose characters are all escaped. */
 const SMALL_BODY = 16 * 1024;

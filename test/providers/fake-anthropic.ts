@@ -18,7 +18,7 @@ export const startFakeAnthropic = (replies: readonly FakeReply[]): Promise<FakeP
   startFakeProvider(new AnthropicDialect(), replies);
 
 class AnthropicDialect implements FakeDialect {
-  /** Signatures and sealed thoughts, with the thought each of them vouches for. */
+  /** Signatures and encrypted thoughts, with the thought each of them vouches for. */
   readonly #thoughts = new Map<string, string>();
 
   refuse({ headers, body }: RecordedRequest): FakeFailure | undefined {
@@ -80,14 +80,14 @@ class AnthropicDialect implements FakeDialect {
       }));
       return [{ type: "tool_use", id, name, input: {} }, deltas];
     }
-    const seal = Buffer.from(`seal ${this.#thoughts.size} \u00e9\u{1f511}+/=`).toString("base64");
-    this.#thoughts.set(seal, block.text);
-    if (block.text === "") return [{ type: "redacted_thinking", data: seal }, []];
+    const signature = Buffer.from(`seal ${this.#thoughts.size} \u00e9\u{1f511}+/=`).toString("base64");
+    this.#thoughts.set(signature, block.text);
+    if (block.text === "") return [{ type: "redacted_thinking", data: signature }, []];
     return [
       { type: "thinking", thinking: "", signature: "" },
       [
         ...halves(block.text).map((thinking) => ({ type: "thinking_delta", thinking })),
-        { type: "signature_delta", signature: seal },
+        { type: "signature_delta", signature },
       ],
     ];
   }

@@ -53,7 +53,7 @@ const optionsOf = ({ toolCallId, signal, runtime }: ToolContext): object => ({
   experimental_context: runtime,
 });
 
-/** A tool of theirs may give preliminary results: all but the last are progress. */
+/** An AI SDK tool may give preliminary results: all but the last are progress. */
 async function lastOf(result: unknown, { progress }: ToolContext): Promise<unknown> {
   const awaited = await result;
   if (typeof awaited !== "object" || awaited === null || !(Symbol.asyncIterator in awaited)) return awaited;

@@ -37,7 +37,7 @@ test("the AI SDK's memory tool takes it, and its schema lets every command throu
   ]);
 });
 
-describe("what the model did wrong is said in the words it was taught", () => {
+describe("the model's mistakes are reported in the wording it was trained on", () => {
   test.each<[string, MemoryCommand, string]>([
     [
       "a view of nothing",

@@ -144,7 +144,7 @@ async function wholeInTarget(ends: Ends, places: readonly SourcePlace[]): Promis
     else if (isSame(own, tuple)) whole.add(keyOf(place));
     else if (!isBegun(own, tuple)) throw another(threadId, `checkpoint ${JSON.stringify(place.id)} differs`);
   }
-  // It was moved before, and has gone on in the target.
+  // It was moved before, and has new checkpoints in the target.
   if (others === 0 || whole.size === known.size) return whole;
   throw another(threadId, `it has ${others} checkpoints that the source does not have`);
 }
@@ -172,7 +172,7 @@ async function putTuple(
   const parent = parentConfig?.configurable?.["checkpoint_id"] as string | undefined;
   const config = { configurable: { ...place, ...(parent !== undefined && { checkpoint_id: parent }) } };
   const known = metadata ?? { source: "loop" as const, step: 0, parents: {} };
-  // All of them, also the channels that have a value and no version yet: what is there is copied.
+  // All of them, including channels with a value and no version yet.
   const values = Object.keys(checkpoint.channel_values).map((channel) => [channel, 0] as const);
   const versions = { ...Object.fromEntries(values), ...checkpoint.channel_versions };
   const put = await target.put(config, checkpoint, withoutInstances(known) as CheckpointMetadata, versions);

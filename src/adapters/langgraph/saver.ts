@@ -253,7 +253,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   }
 }
 
-/** The caller that waits for the write hears of a failure, also when it comes while the storage is being opened. */
+/** The caller that awaits the write gets a failure, even one that comes while the storage is being opened. */
 function settledTogether(pending: readonly Promise<void>[]): Promise<unknown> {
   const all = Promise.all(pending);
   all.catch(() => undefined);

@@ -3,7 +3,10 @@ import { invalid } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
 import { untilAborted, withDeadline } from "../../internal/time.ts";
 
-/** So many texts are given one time to be embedded in; more of them get as much more. */
+/**
+ * The number of texts that share one time limit for embedding; more texts get
+ * proportionally more time.
+ */
 const TEXTS_AT_A_TIME = 96;
 
 /** The embeddings of a graph's `index`. LangChain's take no signal, and one that never answers must not hold a node for ever. */

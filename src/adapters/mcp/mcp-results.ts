@@ -55,7 +55,7 @@ const bytesOf = (base64: string): Uint8Array => new Uint8Array(Buffer.from(base6
 /** JSON-RPC's codes for a connection that closed and for a time-out: the request was sent, and nothing is known of it. */
 const LOST: ReadonlySet<unknown> = new Set([-32000, -32001]);
 const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|NOT_CONNECTED|NOT_INITIALIZED|CAPABILITY_NOT_SUPPORTED)$/;
-/** The second generation of the SDK has words for what is no answer of the protocol's: here the server did not let it in. */
+/** The SDK's second generation has its own codes for answers outside the protocol: here the server refused access. */
 const TURNED_AWAY: ReadonlySet<unknown> = new Set(["CLIENT_HTTP_AUTHENTICATION", "CLIENT_HTTP_FORBIDDEN"]);
 
 /** What happened to a call without an answer: the server refused it, it was never sent, or the outcome is unknown. */

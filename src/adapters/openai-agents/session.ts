@@ -52,7 +52,9 @@ export function openAIAgentsSession<Item = AgentsItem>(
 
 /** Against other writers. Each attempt loads the thread again. */
 const MOST_ATTEMPTS = 20;
-/** So many operations are remembered: a repetition comes soon after the first attempt. */
+/**
+ * How many operations are remembered: a repetition comes soon after the first attempt.
+ */
 const MOST_OPERATIONS = 100;
 const PROVIDER = "openai-agents";
 

@@ -2,7 +2,7 @@ import type { CallPlace } from "../../driver/call.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState, stateHolding } from "../../state/agent-state.ts";
 import { migrateFields } from "../../state/fields.ts";
-import { NO_BYTES, watchBytes } from "../../state/values/sealed-bytes.ts";
+import { NO_BYTES, watchBytes } from "../../state/values/watched-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isNewsOf, isSamePlace } from "../log/driver-rules.ts";
 import type { KnownPlace, LogChain } from "../log/thread-log.ts";

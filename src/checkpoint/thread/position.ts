@@ -2,7 +2,7 @@ import { Recent } from "../../internal/recent.ts";
 import { type AgentState, heldFieldsOf } from "../../state/agent-state.ts";
 import type { StateFields } from "../../state/fields.ts";
 import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../../state/lineage.ts";
-import type { WatchedBytes } from "../../state/values/sealed-bytes.ts";
+import type { WatchedBytes } from "../../state/values/watched-bytes.ts";
 import type { CheckpointContext } from "../context.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import type { ChainSize } from "../record/record.ts";

@@ -6,7 +6,7 @@ import type { StateFields } from "../../state/fields.ts";
 import { conversationOf } from "../../state/growing-list.ts";
 import { standingOf } from "../../state/tool-calls.ts";
 import { leastBytesOf } from "../../state/values/doorway.ts";
-import { assertUnchanged, NO_BYTES, type WatchedBytes, watchBytes } from "../../state/values/sealed-bytes.ts";
+import { assertUnchanged, NO_BYTES, type WatchedBytes, watchBytes } from "../../state/values/watched-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { factsWith, leaseAfterWrite, leaseConflict, leaseFault, mayBeLeased, termsOf } from "../lease/lease-rules.ts";

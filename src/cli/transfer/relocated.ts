@@ -43,7 +43,7 @@ export function placeElsewhere(outline: readonly OutlinedRecord[], index: number
  * process makes it.
  */
 export function relocated(record: LogRecord, outline: readonly OutlinedRecord[], log: ThreadLog): LogRecord {
-  // Proves the bytes: what is damaged is not passed on under a new seal.
+  // Proves the bytes: what is damaged is not passed on under a new checksum.
   const { format: _, bodyBytes: _bytes, thread, ...fields } = openRecord(record);
   const { buildsOn, changes, ...place } = placeElsewhere(outline, indexOf(outline, record.seq));
   const isContent = fields.kind === "base" || fields.kind === "delta";

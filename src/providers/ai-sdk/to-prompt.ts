@@ -75,7 +75,8 @@ async function assistantPart(part: ContentPart, context: PromptContext): Promise
   if (kept !== undefined) return kept.family === family ? sentBack(kept, part, context) : undefined;
   if (part.type === "file")
     return { ...(await promptFile(part, context)), ...asProviderOptions(part.providerMetadata) };
-  // Text without a word is refused by some, unless it is a block that the provider itself knows by its mark.
+  // Some providers refuse text of white space only, unless it is a block that the provider itself recognises
+  // by its mark.
   const says = part.type === "text" ? part.text.trim() : part.text;
   return says === "" && part.providerMetadata?.[family] === undefined ? undefined : wordsPart(part);
 }

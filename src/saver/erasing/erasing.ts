@@ -9,9 +9,9 @@ import { decodeBody, encodeBody, placeOf, wordsOf } from "../thread/graph-record
 import { type SweptRecord, sweepEpoch } from "./erasing-epoch.ts";
 
 /**
- * Finding and taking out what is about some people in the thread of a graph. Texts
- * are replaced where they lie, so that numbers of elements, lists, checkpoints
- * and versions of channels stay what they were, and the graph goes on from there.
+ * Finds and removes what is about some people in the thread of a graph. Texts are
+ * replaced where they lie, so that numbers of elements, lists, checkpoints and versions
+ * of channels stay what they were, and the graph can continue from there.
  */
 
 /** What a graph's thread holds about those people, and how many values cannot be looked into. */

@@ -4,7 +4,7 @@ import { MOST_RECORDS } from "../../checkpoint/log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../../checkpoint/log/thread-log.ts";
 import { CheckpointSaver } from "../checkpoint-saver.ts";
 
-/** Takes so many appends, and is gone for good then. */
+/** Accepts this many appends, and is then gone for good. */
 class EndingLog extends MemoryLog {
   left = Number.POSITIVE_INFINITY;
 

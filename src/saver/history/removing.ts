@@ -160,7 +160,7 @@ async function rewrite(thread: Thread, records: Records, staying: readonly Kept[
   return true;
 }
 
-/** What the new epoch goes on from. The greatest id stays known, so that a smaller one is always looked for. */
+/** Where the new epoch starts. The greatest id is kept, so that a smaller one is always looked up. */
 function endOf(records: Records): Tail & { readonly greatest: string } {
   let greatest = "";
   let thread: ThreadFacts = { kind: "graph" };

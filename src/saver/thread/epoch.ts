@@ -57,13 +57,16 @@ export interface NewContent {
   readonly writes: readonly WriteCall[];
   /** Whether the checkpoint is the newest of its namespace. */
   readonly isNewest: boolean;
-  /** Present where the record puts the checkpoint, and so is listed. */
+  /** Present if the record puts the checkpoint and so is listed. */
   readonly put?: {
     readonly parentId: string | undefined;
     readonly metadata: string | undefined;
     readonly createdAt: number;
   };
-  /** Of a record that puts none: where nothing but waiting writes is left to say whom the thread is about. */
+  /**
+   * The metadata of a record that puts no checkpoint: if only waiting writes are left, it alone says whom the
+   * thread is about.
+   */
   readonly metadata?: string | undefined;
   /** What a reader needs of the range, in bytes. */
   readonly live: number;
@@ -84,7 +87,7 @@ interface KeptContent extends CheckpointPlace {
 /** About what a record weighs beside its body. */
 const RECORD_WEIGHT = 300;
 
-/** What there is to know of a thread before its first record. */
+/** A thread without records. */
 const UNWRITTEN = { tail: 0, writeId: "", head: 0, base: 1, greatest: "", range: 0, fresh: 0, records: 0, early: 0 };
 
 /**
@@ -97,7 +100,7 @@ export class Epoch {
   readonly pool: Pool = new Pool();
   base: number = UNWRITTEN.base;
   tail: number = UNWRITTEN.tail;
-  /** Of the record at the tail. */
+  /** The write id of the record at the tail. */
   writeId: string = UNWRITTEN.writeId;
   head: number = UNWRITTEN.head;
   /** The greatest checkpoint id that any record of the thread named: a greater one is new. */
@@ -279,7 +282,7 @@ export class Epoch {
     return this.#byName.get(checkpointName(ns, id));
   }
 
-  /** Whether any record since the base is about this checkpoint: then all that there is to know of it is here. */
+  /** Whether any record since the base is about this checkpoint: then everything about it is here. */
   knows({ ns, id }: CheckpointPlace): boolean {
     return this.#writes.has(checkpointName(ns, id));
   }

@@ -205,7 +205,7 @@ export class ThreadWriter {
 
   /** Resolves when what was handed in before is written, or has failed; later operations are not waited for. */
   async settled(): Promise<void> {
-    // Its caller hears of a failure.
+    // Its caller gets the failure.
     await this.#last.catch(() => undefined);
   }
 

@@ -31,7 +31,7 @@ export interface PutOperation {
   readonly reconcile?: Reconcile;
   /** With "refuse": a put that is not a child of the newest is a conflict, unless its parent was requested by id. */
   readonly mustFollowNewest?: boolean;
-  /** Of the parent. */
+  /** The parent, as it was seen. */
   readonly seen?: Seen;
 }
 
@@ -43,7 +43,7 @@ export interface WritesOperation {
   readonly taskId: string;
   readonly replaces: boolean;
   readonly writes: readonly { readonly channel: string; readonly index: number; readonly packed: Packed }[];
-  /** Of the checkpoint that they belong to. */
+  /** The checkpoint that they belong to, as it was seen. */
   readonly seen?: Seen;
 }
 

@@ -109,7 +109,7 @@ const INTERRUPT_CONTROL: ReadonlySet<string> = new Set(["id", "interrupt_id", "n
 const NO_NAMES: ReadonlySet<string> = new Set();
 
 /**
- * Of an object in a graph's state, the members that hold no user's words: what an erasure leaves of a message or a
+ * The members of an object in a graph's state that hold no user's words: what an erasure leaves of a message or a
  * call, and what LangGraph itself notes. Changed, they would be another message, another call.
  */
 export function unsaidNames(fields: object): ReadonlySet<string> {

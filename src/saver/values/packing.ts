@@ -81,7 +81,10 @@ export function packedList(items: readonly Packed[]): Packed {
 
 /** How values that are not plain data are written, for callers with their own serialiser. */
 export interface ForeignValues {
-  /** An instance of a class as text, or `undefined` where it is not one of theirs. Must look at the instance at once. */
+  /**
+   * An instance of a class as text, or `undefined` if this packer does not know the class. Must look at the instance at
+   * once.
+   */
   pack(value: object, place: Place, pack: PackPart): Packed | undefined;
 }
 

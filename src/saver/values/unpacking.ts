@@ -5,7 +5,7 @@ import { type Pool, taggedText, wholeList } from "./pool.ts";
 
 /** Reads values under tags that another package defined. */
 export interface ForeignReader {
-  /** Whether this tag is one of theirs. */
+  /** Whether this reader knows the tag. */
   readonly reads: (tag: string) => boolean;
   /** The value behind `{"$":tag,"v":json}`. */
   revive(tag: string, json: string): Promise<unknown>;
@@ -96,7 +96,8 @@ class Reading {
     } catch (error) {
       // Elements that it made so far may be shared already, and never become whole.
       this.#whole = Promise.reject(error);
-      // The caller hears of this failure; what it no longer waits for may fail unheard.
+      // The caller gets this failure; later ones in parts that are no longer awaited
+      // are ignored.
       for (const ignored of [this.#whole, ...this.#waiting]) ignored.catch(() => undefined);
       throw error;
     }
@@ -276,7 +277,9 @@ const FOREIGN = /^\{"\$":"([a-z]+)","v":/;
 
 /** The tags under which adapters keep values of their own. */
 export const FOREIGN_TAGS = {
-  /** An instance of a class of LangChain's, as its serialiser wrote it: JSON of theirs. */
+  /**
+   * An instance of a LangChain class, as its serialiser wrote it: JSON in its own format.
+   */
   langchain: "lc",
   /** What a serialiser of the user's made of a value. */
   serde: "serde",

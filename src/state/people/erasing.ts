@@ -222,7 +222,7 @@ const namesPeople = (subject: unknown): boolean => typeof subject === "string" |
 const callIn = ({ toolCallId }: Fields): string | undefined =>
   typeof toolCallId === "string" ? toolCallId : undefined;
 
-/** Of an object, the fields that went or changed. */
+/** The fields of an object that were removed or changed. */
 function taken(value: unknown, left: unknown): unknown {
   if (!isPlainObject(value) || !isPlainObject(left)) return value;
   return Object.fromEntries(Object.entries(value).filter(([name, each]) => !Object.is(left[name], each)));

@@ -159,7 +159,7 @@ function emptiedValue(value: unknown, judge: Judge): unknown {
   return ERASED;
 }
 
-/** Of what is left and what was there: the former is small. */
+/** Compares what is left with what was there: the former is small. */
 const isSame = (left: unknown, value: unknown): boolean =>
   Object.is(left, value) ||
   (isPlainObject(left) &&

@@ -238,7 +238,7 @@ export const STATE_RULES: {
  * and everything else in this list, which no state has.
  */
 export interface SignalPart {
-  /** Of what waits, or of the call that it is the outcome of. */
+  /** The id of the waiting signal, or of the call whose outcome it is. */
   readonly id?: string;
   readonly toolCallId?: string;
   readonly value?: unknown;

@@ -107,7 +107,10 @@ export function unnamedPerson(metadata: Readonly<Record<string, unknown>>): stri
   });
 }
 
-/** Of each name once in a process: a program that does it does it in every run. */
+/**
+ * Once for each name in a process: a program that makes the mistake makes it in every
+ * run.
+ */
 const warned = new Set<string>();
 
 /**

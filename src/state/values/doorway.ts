@@ -277,7 +277,7 @@ function copyBytes(value: Uint8Array, place: Place, passage: Passage): Uint8Arra
   return ownBytes(Buffer.isBuffer(value) ? Buffer.from(value) : new Uint8Array(value));
 }
 
-/** Typed arrays cannot be frozen. A later save detects writes to these; see sealed-bytes.ts. */
+/** Typed arrays cannot be frozen. A later save detects writes to these; see watched-bytes.ts. */
 export function ownBytes(bytes: Uint8Array): Uint8Array {
   return marked(bytes);
 }

@@ -129,7 +129,7 @@ export function taggedLeaf(value: unknown): JsonObject | undefined {
   }
 }
 
-/** In the place of a value whose text is none of ours. */
+/** Stands for a value whose text is not in our format. */
 export const DAMAGED: unique symbol = Symbol("damaged");
 
 /** How the same tags are read. */

@@ -11,7 +11,7 @@ export interface StoreDialect {
   readonly fields: FieldHooks;
   /** Whether an index serves `(namespace, key) > (…, …)`. */
   readonly comparesRows: boolean;
-  /** Ends a query that is to have so many rows. */
+  /** Ends a query that is to return at most this many rows. */
   limit(most: number): Sql;
   /** That the row `i` is one of these items. @default named one by one */
   named?(ids: readonly ItemId[]): Sql;

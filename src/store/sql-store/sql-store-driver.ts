@@ -25,7 +25,7 @@ import { raw, type Sql, sql, type Value } from "./sql.ts";
 /** Columns by their names in small letters. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** Of a search by vector that is made in this process. */
+/** Options of a vector search that is computed in this process. */
 export interface HereOptions {
   /** How many vectors are compared. */
   readonly most: number;

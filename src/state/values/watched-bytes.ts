@@ -20,10 +20,7 @@ const BYTES_PER_LOOK = 4 * 1024 * 1024;
 
 let checksum: ((bytes: Uint8Array) => number) | undefined;
 
-/**
- * Written here instead of imported: few states hold bytes, and importing the package would load all of
- * `node:zlib`.
- */
+/** Loaded on first use: few states hold bytes, and importing the package must not load all of `node:zlib`. */
 function crc32(bytes: Uint8Array): number {
   checksum ??= process.getBuiltinModule("node:zlib").crc32;
   return checksum(bytes);
@@ -38,12 +35,12 @@ export function watchBytes(before: WatchedBytes, added: readonly Uint8Array[]): 
 }
 
 /**
- * Refuses bytes that were changed; returns the seals with the position of the next
- * check. `root` returns what they are in, for the path.
+ * Refuses bytes that were changed; returns the checksums with the position of the next
+ * check. `root` returns the state that holds them, for the path.
  */
-export function assertUnchanged(sealed: WatchedBytes, root: () => unknown): WatchedBytes {
-  const { leaves } = sealed;
-  let [looked, next] = [0, sealed.next];
+export function assertUnchanged(watched: WatchedBytes, root: () => unknown): WatchedBytes {
+  const { leaves } = watched;
+  let [looked, next] = [0, watched.next];
   for (let count = 0; count < leaves.length && looked < BYTES_PER_LOOK; count++) {
     const leaf = leaves[next % leaves.length];
     next++;
@@ -51,7 +48,7 @@ export function assertUnchanged(sealed: WatchedBytes, root: () => unknown): Watc
     if (crc32(leaf.bytes) !== leaf.sum) throw changedInPlace(leaf.bytes, root());
     looked += leaf.bytes.byteLength;
   }
-  return leaves.length === 0 ? sealed : { leaves, next: next % leaves.length };
+  return leaves.length === 0 ? watched : { leaves, next: next % leaves.length };
 }
 
 function changedInPlace(bytes: Uint8Array, root: unknown): StateError {
