@@ -1,7 +1,8 @@
 /**
  * What the bytes of a thread are: 400 messages of 1 KB of ordinary prose (this
- * project's own pages), and how much of each table and index is kept for them.
- * The index of words stands by itself: who does not search needs none of it.
+ * project's own pages), and how much of each table and index is kept for them. The
+ * index of words is listed by itself: an application that does not search needs none of
+ * it.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -148,7 +149,8 @@ async function onPostgres(): Promise<readonly Part[]> {
     await fill(postgresqlCheckpointer({ dsn: server.url, schema: "bytes" }));
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
-    // Of a table also what is moved out of line and the maps of its free and visible pages; not its indexes.
+    // A table includes what is moved out of line and the maps of its free and visible pages, but not its
+    // indexes.
     const { rows } = await client.query<{ name: string; bytes: string }>(
       `SELECT c.relname AS name, CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END AS bytes
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -18,7 +18,9 @@ export interface Measurement {
   readonly anySaveMs: number;
   /** Medians of each turn. The turns of all contenders, and of all three threads, went side by side. */
   readonly turnsMs: Readonly<Record<ShownStep, readonly number[]>>;
-  /** The whole conversation, with the work that goes on after a save has returned. */
+  /**
+   * The whole conversation, including work that continues after a save has returned.
+   */
   readonly totalMs: number;
   /** By an instance that was just opened, opening included. */
   readonly openAndLoadMs: number;
@@ -33,7 +35,10 @@ export interface Plan {
   readonly seed: number;
   /** Every round begins in empty directories; one more, before the first, only warms the processes up. */
   readonly rounds: number;
-  /** Of the whole thread, each round; the first of them lists the history too. */
+  /**
+   * How often the whole thread is read in each round; the first reading lists the
+   * history too.
+   */
   readonly readings: number;
 }
 
@@ -42,7 +47,7 @@ export const SHOWN_STEPS = [10, 100, 400] as const;
 export type ShownStep = (typeof SHOWN_STEPS)[number];
 /** How many steps around a shown one are timed. */
 const WINDOW = 20;
-/** Steps that a contender takes before it is the next one's turn. */
+/** How many steps a contender takes before the next one's turn. */
 const TURN = 5;
 
 const firstOfWindow = (step: ShownStep): number => Math.min(step - WINDOW / 2, STEPS - WINDOW);

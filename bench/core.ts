@@ -93,7 +93,7 @@ async function saveOf(seed: number): Promise<number> {
   return (all * 1000) / SAVES;
 }
 
-/** Of one repetition. */
+/** The least of many repetitions. */
 async function leastOfRepeated(messages: number, work: () => Promise<unknown>): Promise<number> {
   const repetitions = MESSAGES_A_ROUND / messages;
   const all = await leastOf(ROUNDS_OF_LOADS, async () => {

@@ -43,7 +43,7 @@ export interface HttpResult {
   readonly overheads: readonly Overhead[];
   /** `exists()` in front of memory. */
   readonly requestsPerSecond: { readonly oneAtATime: number; readonly sixteenAtOnce: number };
-  /** Of one save, headers included. */
+  /** The bytes of one save, headers included. */
   readonly saveBytes: { readonly step10: number; readonly step400: number };
   readonly verdicts: readonly Verdict[];
 }
@@ -117,7 +117,7 @@ async function overheadsOf(storage: string, directUrl: string, servedUrl: string
     save: { direct: [] as number[], http: [] as number[] },
     load: { direct: [] as number[], http: [] as number[] },
   };
-  /** Both take turns: what comes and goes on the machine meets both. */
+  /** They alternate, so that other load on the machine affects both. */
   const inTurns = async (
     operation: "save" | "load",
     round: number,

@@ -10,7 +10,10 @@ import { conversation } from "./workload.ts";
 
 const SAVES = 20_000;
 const PAGE = 1000;
-/** Of a message. Shorter than elsewhere, so that what counts is the number of checkpoints. */
+/**
+ * The length of a message. Shorter than elsewhere, so that what counts is the number of
+ * checkpoints.
+ */
 const CHARACTERS = 200;
 
 interface LongFiles {

@@ -17,7 +17,7 @@ const SHOWN = [10, 400, 4_000];
 const SHOWN_OF_OTHERS = [10, 400];
 const LARGE_BYTES = 100_000;
 
-/** Of a checkpointer a save and a load, of a saver a put and a get, of a store a put and a get. */
+/** A save and a load of a checkpointer, a put and a get of a saver, a put and a get of a store. */
 interface RoundTrips {
   readonly at: string;
   readonly save: number;

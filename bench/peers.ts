@@ -58,7 +58,7 @@ async function onPostgres(plan: Plan): Promise<readonly Measurement[]> {
   }
 }
 
-/** Ours against the quickest and the smallest of theirs with the same durability and a history, or without one. */
+/** Ours against the quickest and the smallest contender with the same durability and a history, or without one. */
 function judge(measurements: readonly Measurement[]): readonly Verdict[] {
   const named = (name: string): Measurement | undefined => measurements.find((one) => one.name === name);
   const pairs = [

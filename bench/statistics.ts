@@ -6,7 +6,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** How many times `b` fits into `a`, found for each pair of neighbours: what comes and goes on the machine meets both. */
+/**
+ * How many times `b` fits into `a`, found for each pair of neighbours, so that other load on the machine affects both.
+ */
 export const medianRatio = (a: readonly number[], b: readonly number[]): number =>
   median(a.map((value, index) => value / b[index]!));
 
@@ -18,7 +20,7 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** The value that so many of a hundred do not exceed. */
+/** The value that this percentage of the values does not exceed. */
 export function percentile(values: readonly number[], percent: number): number {
   if (values.length === 0) throw new RangeError("a percentile of nothing");
   const sorted = values.toSorted((a, b) => a - b);

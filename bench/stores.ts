@@ -38,7 +38,7 @@ const SHARES = [1, 2, 100, 10_000] as const;
 const LONGEST_FILL_MS = 2_400_000;
 /** A graph of 100,000 vectors is made in memory, and by one process: the others have their share of two processors. */
 const INDEX_SETTINGS = { maintenance_work_mem: "1GB", max_parallel_maintenance_workers: "0" };
-/** So long one kind of question is asked, and so many times at least: a slow store is measured with fewer. */
+/** How long one kind of question is asked, and how often at least: a slow store is measured with fewer. */
 const LONGEST_ASKING_MS = 20_000;
 const LEAST_QUESTIONS = 5;
 
@@ -216,7 +216,10 @@ class Truth {
 
 const isKept = (index: number, every: number): boolean => every === 1 || turnOf(index, every) === 7 % every;
 
-/** Which of every so many an item is: the same in all clusters, so that a filter by it keeps some of each. */
+/**
+ * The position of an item in each run of `every`: the same in all clusters, so that a filter by it keeps some
+ * of each.
+ */
 const turnOf = (index: number, every: number): number => (index + Math.floor(index / CLUSTERS)) % every;
 
 async function measure(contender: StoreContender, truth: Truth): Promise<StoreMeasurement | undefined> {

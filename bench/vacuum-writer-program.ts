@@ -2,7 +2,7 @@
 import { postgresqlCheckpointer } from "../src/backends/postgres/index.ts";
 import { AgentState, userMessage } from "../src/index.ts";
 
-/** What it is told: so many saves, or saves until it is told to stop. */
+/** Its command: a number of saves, or saves until it is told to stop. */
 export type WriterCommand = { readonly saves: number } | { readonly untilStopped: true } | { readonly stop: true };
 /** How long each save took, in milliseconds. */
 export type WriterAnswer = { readonly times: readonly number[] };

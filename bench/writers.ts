@@ -177,7 +177,10 @@ const rawRate = ({ raw, rawWriters }: Place, messages: readonly WorkloadMessage[
 
 let threadsMade = 0;
 
-/** Of the saves alone, and with the indexing of what they brought, which a search waits for. */
+/**
+ * The rate of the saves alone, and with the indexing of what they brought, which a search waits
+ * for.
+ */
 const ourRates = (
   place: Place,
   messages: readonly WorkloadMessage[],

@@ -1,6 +1,6 @@
 /**
- * One program on every backend: a conversation that goes on another day, and
- * features that are used where `capabilities` says that they are there.
+ * One program on every backend: a conversation that continues on another day, and
+ * features that are used where `capabilities` says that they are available.
  *
  *   npx tsx examples/01-checkpointers.ts
  */

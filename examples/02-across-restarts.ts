@@ -1,5 +1,5 @@
 /**
- * A conversation that goes on in another process: this file starts itself twice.
+ * A conversation that continues in another process: this file starts itself twice.
  * Then: what `checkpointEveryNIterations` saves, and when.
  *
  *   npx tsx examples/02-across-restarts.ts

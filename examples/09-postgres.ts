@@ -26,7 +26,7 @@ async function main(dsn: string): Promise<void> {
   const stop = new AbortController();
   const watching = (async () => {
     for await (const { messageCount } of dashboard.watch("incident-7", { signal: stop.signal })) {
-      console.log(`the other machine hears of it: ${messageCount} messages`);
+      console.log(`the other machine sees it: ${messageCount} messages`);
       if (messageCount === 2) stop.abort();
     }
   })();

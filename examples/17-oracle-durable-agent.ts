@@ -46,8 +46,7 @@ const offlineModel = ruleModel([
   },
   {
     when: /like that/,
-    answer: ({ recall }) =>
-      `You told me: "${recall() ?? "nothing yet"}" I know of nothing else like it in this thread.`,
+    answer: ({ recall }) => `You told me: "${recall() ?? "nothing yet"}" Nothing else like it is in this thread.`,
   },
 ]);
 
@@ -71,7 +70,7 @@ function buildAgent(checkpointer: Checkpointer): Agent {
     systemPrompt:
       "You are an on-call SRE assistant. Be concise: one or two sentences per turn. Remember everything the user has told you earlier in this thread.",
     checkpointer,
-    // The default, said aloud: whatever dies in the middle of a turn goes on from the last finished step.
+    // The default, spelled out: a turn that dies in the middle continues from the last finished step.
     checkpointEveryNIterations: 1,
   });
 }

@@ -41,7 +41,10 @@ const offlineModel = ruleModel([
   { when: /discussing/, answer: ({ recall }) => `You said: "${recall() ?? "nothing yet"}"` },
 ]);
 
-/** Stands in for an embedding model: words of a text, counted into so many places. */
+/**
+ * Stands in for an embedding model: counts the words of a text into a fixed number of
+ * dimensions.
+ */
 function embed(text: string): number[] {
   const vector = Array.from({ length: DIMENSION }, () => 0);
   for (const word of text.toLowerCase().match(/\w+/g) ?? []) {

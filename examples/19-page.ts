@@ -5,8 +5,8 @@
  *   npx tsx examples/19-page.ts            plays a page, and ends
  *   npx tsx examples/19-page.ts serve      a small page on http://127.0.0.1:8080
  *
- * Kill the server while the page shows a percentage, and start it again with the
- * same folder: it goes on with what it left, and the page shows it to its end.
+ * Kill the server while the page shows a percentage, and start it again with the same
+ * folder: it resumes the turn, and the page shows it to its end.
  *
  *   npx tsx examples/19-page.ts serve 8080 ./threads 2000
  */
@@ -115,7 +115,7 @@ async function serve(port = "8080", folder?: string, pauseMs = "150"): Promise<v
   const agent = openAgent(folder ?? (await mkdtemp(join(tmpdir(), "holdfast-page-"))), Number(pauseMs));
   const { url } = await listen(agent, Number(port));
   console.log(`open ${url}`);
-  // Turns of a server that was killed are gone on with; pages that ask for them are shown what comes.
+  // Resumes turns of a server that was killed; pages that ask for them are shown what follows.
   const { recovered } = await agent.recover({ olderThanMs: 0 });
   for (const { threadId, stopReason } of recovered) console.log(`went on with ${threadId}: ${stopReason}`);
 }

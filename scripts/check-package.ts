@@ -109,7 +109,7 @@ async function assertTutorial(packed: PackedTarball): Promise<void> {
   console.log(`the tutorial works from the tarball: its ${typed.length} commands print what it says`);
 }
 
-/** `npx holdfast` works where nothing but the package is installed, and so does a SQLite file; on Node 20 with its client beside it. */
+/** `npx holdfast` works where only the package is installed, and so does a SQLite file; on Node 20 with its client beside it. */
 async function assertCommandLine(packed: PackedTarball, user: string): Promise<void> {
   const help = run("npx", ["holdfast", "--help"], user);
   if (!help.includes("threads")) throw new Error(`npx holdfast --help printed ${help}`);

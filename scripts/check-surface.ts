@@ -16,7 +16,7 @@ import { ROOT } from "./package/packed.ts";
 
 const MOST_VALUES = 45;
 const MOST_TYPES = 60;
-/** Of the processor, because others on the machine do not change that. */
+/** Processor time, because other load on the machine does not change it. */
 const MOST_IMPORT_MS = 25;
 const MOST_START_BYTES = 250_000;
 

@@ -62,7 +62,7 @@ export interface ErrorContext {
   readonly operation?: string;
   readonly threadId?: string;
   readonly checkpointId?: string;
-  /** Of a store: the namespace and the key, such as `["users","u1"] "profile"`. */
+  /** For a store: the namespace and the key, such as `["users","u1"] "profile"`. */
   readonly item?: string;
   /** On `CONFLICT`: the head the caller built on; `null` means "no thread". */
   readonly expected?: string | null;

@@ -12,7 +12,7 @@ export interface Contender {
 }
 
 export interface OpenContender {
-  /** Goes on with the conversation by one message, and keeps it. */
+  /** Adds one message to the conversation and keeps it. */
   append(message: WorkloadMessage): Promise<void>;
   /** Reads the whole conversation; returns how many messages it has. */
   load(): Promise<number>;

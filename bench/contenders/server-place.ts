@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The server that a contender's process was told of by bench/servers.ts. */
+/** The server whose address bench/servers.ts passed to a contender's process. */
 export function serverUrl(kind: "postgres" | "redis"): string {
   const url = process.env[SERVER_VARIABLES[kind]];
   if (url === undefined) throw new Error(`the address of ${kind} is not in ${SERVER_VARIABLES[kind]}`);

@@ -70,7 +70,7 @@ class Lookup {
   }
 }
 
-/** What both of theirs have. */
+/** What both LangGraph stores have. */
 interface LangGraphStore {
   batch(operations: never): Promise<unknown>;
   get(namespace: string[], key: string): Promise<unknown>;
@@ -127,7 +127,7 @@ export function langgraphMemory(): StoreContender {
   return langgraph("langgraph memory", store as unknown as LangGraphStore, lookup, async () => undefined);
 }
 
-/** So many of their batches are under way at once. */
+/** How many of their batches are in flight at once. */
 const FILLERS = 8;
 
 /**

@@ -49,7 +49,7 @@ export async function fillPostgres(url: string, schema: string, threads: number)
 
 async function multiply(server: pg.PoolClient, schema: string, saved: number, threads: number): Promise<void> {
   const names = tableNames(schema, "holdfast_");
-  // The rows are whole in themselves: looking for each one's thread again would take most of the time.
+  // The rows are valid already: checking each one's thread again would take most of the time.
   await server.query("SET session_replication_role = replica");
   for (let first = saved; first < threads; first += THREADS_PER_BATCH) {
     const end = Math.min(threads, first + THREADS_PER_BATCH);

@@ -1,4 +1,4 @@
-/** A process that serves so many threads: each is loaded, goes on by a message and is saved. Prints what it took. */
+/** A process that serves a number of threads: each is loaded, given one message and saved. Prints what it took. */
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { threadId } from "./sample-threads.ts";

@@ -11,7 +11,7 @@ export interface ServingMemory {
   readonly heapBytesAThread: number;
 }
 
-/** Of a process of its own: what the fill left behind is not counted. */
+/** The memory of a process of its own: what the fill left behind is not counted. */
 export async function servingMemory(url: string, threads: number): Promise<ServingMemory> {
   const program = fileURLToPath(new URL("memory-program.ts", import.meta.url));
   const argv = ["--expose-gc", "--import", import.meta.resolve("tsx"), program, url, String(threads)];

@@ -43,10 +43,12 @@ export interface Percentiles {
 
 export type Timings = Readonly<Record<Operation, Percentiles>>;
 
-/** So many of each operation in a round, and so many rounds, of which the quietest counts. */
+/**
+ * How many of each operation in a round, and how many rounds, of which the quietest counts.
+ */
 const PER_ROUND = 100;
 const ROUNDS = 5;
-/** What is slow is asked less often in a round, but so many times. */
+/** A slow operation is run less often in a round, but at least a few times. */
 const LONGEST_MS = 4000;
 const LEAST_PER_ROUND = 3;
 const PAGE = 50;

@@ -8,11 +8,11 @@ export const CHECKPOINTS = 3;
 const TEXT_BYTES = 200;
 /** A small store has these threads and no others. A large one has them too, and they are what is asked for. */
 export const OWN_THREADS = 1000;
-/** Every further thread of a large store is a copy of one of so many. */
+/** Every further thread of a large store is a copy of one of these. */
 export const COPIED_THREADS = 1000;
 export const THREADS_OF_A_CUSTOMER = 20;
 export const THREADS_WITH_A_WORD = 5;
-/** A word in one of so many threads. */
+/** One in this many threads has the word. */
 const SHARE_WITH_COMMON_WORD = 10;
 export const COMMON_WORD = "refund";
 

@@ -4,7 +4,7 @@ import pg from "pg";
 export interface PartSize {
   readonly name: string;
   readonly bytes: number;
-  /** Of a B-tree: pages from the root to a leaf. */
+  /** For a B-tree: pages from the root to a leaf. */
   readonly depth?: number;
 }
 

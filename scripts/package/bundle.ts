@@ -49,7 +49,7 @@ export async function bundle(folder: string): Promise<{ readonly files: number; 
     format: "esm",
     entryFileNames: "[name].js",
     // What has a file of its own keeps its place. Its name tells which build it belongs to: a process that runs while
-    // the package is replaced fails to find the file, and never goes on with the parts of two versions.
+    // the package is replaced fails to find the file, and never mixes parts of two versions.
     chunkFileNames: ({ facadeModuleId }) =>
       facadeModuleId?.startsWith(SOURCES)
         ? relative(SOURCES, facadeModuleId).replace(/\.ts$/, "-[hash].js")

@@ -18,7 +18,9 @@ export interface AddedByImport {
   readonly cpuMs: number;
 }
 
-/** What `import "holdfast"` adds to an empty program. Both take turns: what comes and goes on the machine meets both. */
+/**
+ * What `import "holdfast"` adds to an empty program. They alternate, so that other load on the machine affects both.
+ */
 export function addedByImport(turns: number = TURNS): AddedByImport {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-import-"));
   try {

@@ -16,7 +16,9 @@ export interface BuiltPage {
   readonly packedBytes: number;
 }
 
-/** The whole page as a few files without a word from elsewhere; the same sources give the same bytes. */
+/**
+ * The whole page as a few files that load nothing from elsewhere; the same sources give the same bytes.
+ */
 export async function buildStudio(folder: string = join(ROOT, "dist/studio/page")): Promise<BuiltPage> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });

@@ -46,7 +46,7 @@ async function cellsOf({
 const linked = (title: string, page: string): string =>
   existsSync(new URL(`../../${page}`, import.meta.url)) ? `[${title}](${page})` : title;
 
-/** One line a backend. A flag that all of them have is said once, below. */
+/** One line for each backend. A flag that all of them have is stated once, below. */
 async function table(): Promise<string> {
   const backends = await Promise.all(
     Object.entries(BACKENDS).map(async ([name, entry]) => ({

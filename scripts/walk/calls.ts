@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Coverage, Walked } from "./coverage.ts";
 
-/** Of each call, behind the one that warms up. */
+/** How often each call is made, after one to warm up. */
 const ROUNDS = 5;
 
 /** Runs every call warm on SQLite in the folder and returns what each walked through. The product is imported from `source`. */

@@ -65,7 +65,7 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     this.#options = options;
     const { tools = [] } = options;
     assertTools(tools);
-    // What they need of the context is for the types of `run` to see to.
+    // The types of `run` ensure that the tools' context is given.
     this.#tools = tools as readonly Tool[];
     this.#fixed = fixedParts(options);
   }
@@ -101,7 +101,7 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     return this.#start(options, ({ saying }) => saying(message, { backTo, declines }), place);
   }
 
-  /** Answers a question that a run ended with, in any process, and goes on. */
+  /** Answers a question that a run ended with, in any process, and continues the thread. */
   resume<Schema extends AnySchema = never>(
     options: Needed<ResumeOptions<Runtime, Schema>, Runtime>,
   ): Run<OutputOf<Schema, Output>, Tools> {
@@ -116,7 +116,7 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     return this.#start(options, ({ answering }) => answering(part), place);
   }
 
-  /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
+  /** Delivers the outcome of a call whose tool answered "later", from any process, and continues the thread. */
   complete<Schema extends AnySchema = never>(
     options: Needed<CompleteOptions<Runtime, ResultIn<Tools>, Schema>, Runtime>,
   ): Run<OutputOf<Schema, Output>, Tools> {
@@ -164,7 +164,10 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     );
   }
 
-  /** Goes on with every thread whose last turn was left unfinished by a process that is gone. For the start of a program. */
+  /**
+   * Resumes every thread whose last turn was left unfinished by a process that is gone. Call it at the start of a
+   * program.
+   */
   async recover(...given: RecoverArguments<Runtime>): Promise<RecoverReport> {
     const options: RecoverOptions<Runtime> = given[0] ?? {};
     const { assertRecoverOptions, nothingToRecover, recoverThreads } = await running.get();

@@ -28,13 +28,13 @@ export type StopReason =
   | "drained"
   /** The model's stream ended before it finished. */
   | "incomplete"
-  /** The answer is longer than the model was allowed to write: what is there is its beginning. */
+  /** The answer reached the model's length limit and breaks off there. */
   | "length"
   /** The provider cut the answer off. */
   | "content-filter"
   /** The model does not want to answer; `text` may say why. */
   | "refusal"
-  /** The model says that it failed, without a word on why. */
+  /** The model reported a failure without saying why. */
   | "error"
   /** The model finished without saying anything. */
   | "empty"
@@ -63,7 +63,7 @@ interface RunFacts {
   /** Of this run, in the money of `prices`; `undefined` without a table, or where it lacks a model that answered. */
   readonly cost: number | undefined;
   readonly iterations: number;
-  /** Of the last save; `undefined` for a run without a thread. */
+  /** The checkpoint of the last save; `undefined` for a run without a thread. */
   readonly checkpointId: string | undefined;
   /** Questions that wait for a person. */
   readonly interrupts: readonly Interrupt[];
@@ -129,7 +129,10 @@ export type RunEvent<Tools extends NamedTool = NamedTool> =
       /** The thread was there before. */
       readonly continued: boolean;
     }
-  /** Another run has the thread; this one begins when that one has ended, or is dead. `until`: when it counts as dead unless it goes on. */
+  /**
+   * Another run has the thread; this one begins when that one has ended, or is dead. `until`: when it counts as dead
+   * unless it renews its lease.
+   */
   | { readonly type: "waiting"; readonly holder: string; readonly until: Date | undefined }
   /** `turn` counts what users said in the thread: the same for every run of one turn. */
   | { readonly type: "iteration-start"; readonly iteration: number; readonly turn: number }

@@ -29,7 +29,7 @@ export interface MemoryContext {
 }
 
 export interface RememberContext extends MemoryContext {
-  /** Of the save that holds the answer. */
+  /** The checkpoint of the save that holds the answer. */
   readonly checkpointId: string | undefined;
   /** What `recall` gave in this run. */
   readonly recalled: readonly Message[];
@@ -56,7 +56,7 @@ export interface ShapeContext {
   readonly model: Model;
   /** How many tokens the model takes, where it says so. */
   readonly contextWindow: number | undefined;
-  /** Of the last call in this run. */
+  /** The usage of the last call in this run. */
   readonly usage: ModelUsage | undefined;
   readonly signal: AbortSignal;
   /** For trouble that the turn survives. */

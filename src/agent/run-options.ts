@@ -26,8 +26,9 @@ export interface RunOptions<Runtime = unknown, Schema extends AnySchema = AnySch
    */
   readonly declineWaiting?: boolean | string;
   /**
-   * A checkpoint of the thread: it goes back to that one before anything is said. What came after it stays in the
-   * history, and what tools did since is in the ledger. A message whose id is known there is not said a second time.
+   * A checkpoint of the thread: the thread goes back to it before the prompt is added. What came after it stays in
+   * the history, and what tools did since is in the ledger. A message whose id is already there is not added a
+   * second time.
    */
   readonly backTo?: string;
   /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or send the prompt to that run. */

@@ -4,9 +4,9 @@ import type { UIMessageChunk, UIStreamOptions } from "./page/ui-stream.ts";
 import type { NamedTool } from "./tool-call/tool.ts";
 
 /**
- * One run: an async iterable of its events and a promise of its result, at once.
- * It goes on with or without a listener; leaving the iteration early only
- * stops listening. Events that came before the iteration began are not lost.
+ * One run: an async iterable of its events and a promise of its result, at once. It
+ * continues with or without a listener; leaving the iteration early only stops
+ * listening. Events that came before the iteration began are not lost.
  */
 export class Run<Output = unknown, Tools extends NamedTool = NamedTool>
   implements AsyncIterable<RunEvent<Tools>>, Promise<RunResult<Output>>
@@ -63,7 +63,9 @@ export class Run<Output = unknown, Tools extends NamedTool = NamedTool>
     await this.#result;
   }
 
-  /** The events in the AI SDK's UI message protocol. The run goes on when the reader stops. */
+  /**
+   * The events in the AI SDK's UI message protocol. The run continues when the reader stops.
+   */
   toUIMessageStream(options: UIStreamOptions = {}): ReadableStream<UIMessageChunk> {
     // The page reports a failure; until it reads the result, the rejection must not
     // count as unhandled.

@@ -113,7 +113,9 @@ test("a graph's thread is copied as it is", () =>
     expect((await to.open().verify("graph"))?.faults).toEqual([]);
   }));
 
-/** A graph of so many steps, each with a write; every message is shared by all that come after it. */
+/**
+ * A graph with this many steps, each with a write; every message is shared by all that come after it.
+ */
 async function growGraph(saver: CheckpointSaver, from: number, to: number): Promise<void> {
   for (let step = from; step <= to; step++) {
     const messages = Array.from({ length: step }, (_, at) => `message ${at}`);
@@ -138,7 +140,7 @@ async function allOfGraph(checkpointer: Checkpointer): Promise<unknown> {
   return found;
 }
 
-test("a graph's thread that was pruned, and held by leases between its records, is copied whole and goes on there", () =>
+test("a graph's thread that was pruned, and held by leases between its records, is copied whole and continues there", () =>
   stores(memory, sqlite, async (from, to) => {
     const writer = from.open();
     await growGraph(saverOf(writer), 1, 4);

@@ -32,7 +32,7 @@ const copy = async (...args: string[]) => {
   return { code, stderr, ...(stdout === "" ? {} : JSON.parse(stdout)) };
 };
 
-test("after --cut-over the source refuses saves and says where the thread is, and the target goes on", async () => {
+test("after --cut-over the source refuses saves and says where the thread is, and the target accepts them", async () => {
   const before = await hashedFiles(store.directory);
   expect(await copy("--cut-over", "--dry-run")).toMatchObject({ code: 0, copied: 1 });
   expect((await hashedFiles(store.directory))["agents.db"]).toBe(before["agents.db"]);
@@ -64,7 +64,7 @@ test("what waits in a thread's mailbox goes along with --cut-over, and stays beh
   await expect(source.send("trip-1", { message: "late" })).rejects.toMatchObject(refused);
 });
 
-test("after --cut-over a graph's thread refuses checkpoints in the source and goes on in the target", async () => {
+test("after --cut-over a graph's thread refuses checkpoints in the source and continues in the target", async () => {
   const put = (saver: CheckpointSaver, step: number) =>
     saver.put({
       threadId: "graph",

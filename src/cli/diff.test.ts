@@ -46,7 +46,7 @@ test("of a graph's thread diff shows each channel that differs, lists by what le
   expect((await diff("graph", "g1", "g2", "--exit-code")).code).toBe(1);
 });
 
-test("a graph's thread is not compared with an agent's, and what is not there is said", async () => {
+test("a graph's thread is not compared with an agent's, and a missing checkpoint is an error", async () => {
   expect((await diff("graph", "trip-1")).code).toBe(2);
   expect((await diff("trip-1", "graph")).code).toBe(2);
   expect((await diff("graph", "g1", "g9")).stderr).toContain('thread "graph" has no checkpoint "g9"');

@@ -80,7 +80,7 @@ function parsed(args: readonly string[], known: ReturnType<typeof optionsOfComma
   }
 }
 
-/** The first arguments are stores where they look like one; `-s` says that none of them is. */
+/** The first arguments that look like stores are stores; `-s` says that none of them is. */
 function splitStores(
   { name, store }: CommandSpec,
   option: string | undefined,

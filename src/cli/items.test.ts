@@ -40,7 +40,7 @@ test("namespaces are written with slashes, and every one can be pasted back", as
   expect((await holdfast(["store", "items", store.url, "a//b"])).code).toBe(2);
 });
 
-test("items are listed, got and found by words, with what JSON lacks tagged; a list that goes on says so", async () => {
+test("items are listed, got and found by words, with what JSON lacks tagged; a truncated list says so", async () => {
   expect(await lines("store", "items", store.url, "users", "-r", "-o", "id")).toHaveLength(2);
   expect((await lines("store", "items", store.url, "--all", "-o", "id")).length).toBe(11);
   const cut = await holdfast(["store", "items", store.url, "--limit", "2"]);

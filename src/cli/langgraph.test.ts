@@ -47,7 +47,7 @@ test("threads of LangGraph's own SQLite file are copied whole, again without a c
   await ours.close();
 });
 
-test("a file that is not there is not made, and a word that is no store of theirs is refused", async () => {
+test("a missing file is not created, and an argument that names no LangGraph store is refused", async () => {
   const to = `sqlite:${join(folder, "never.db")}`;
   expect((await holdfast(["copy", `langgraph+sqlite:${join(folder, "typo.db")}`, to])).code).toBe(4);
   expect((await holdfast(["copy", `langgraph+sqlite:${join(folder, "theirs.db")}`, to, "--freeze"])).code).toBe(2);

@@ -5,7 +5,7 @@ import { warningText } from "./output/wording.ts";
 
 /** The items of a list, page by page, up to `--limit` or, with `--all`, to the end. */
 export class Walk<Item> {
-  /** Where a list that was cut short goes on. */
+  /** Where to continue a list that was cut short. */
   cursor: string | undefined;
   readonly warnings: ThreadWarning[] = [];
   readonly #call: CommandCall;

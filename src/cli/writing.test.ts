@@ -109,7 +109,7 @@ test("delete takes the typed id or --yes, and nothing where --if-head is not the
   expect((await holdfast(["delete", store.url, "trip-1", "--yes"])).code).toBe(4);
 });
 
-test("fork is refused while calls are open there, until it is said what becomes of them", async () => {
+test("fork is refused while calls are open there, until an option says what becomes of them", async () => {
   await threadWithCall("waits", "waiting");
   const refused = await holdfast(["fork", store.url, "waits", "copy"]);
   expect(refused.code).toBe(5);

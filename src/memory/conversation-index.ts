@@ -74,7 +74,7 @@ export class ConversationIndex {
       if (index < from - 1 || text.trim() === "") return [];
       const about = people[index] ?? [];
       const value: StoredLine = { threadId, index, speaker, text, about: membersOf(about) };
-      // What is said of one person is not to be found in a line about another, nor left there when that is erased.
+      // Text about one person must not be found in a line about another, nor be left there when it is erased.
       const beside = (at: number): SpokenLine | undefined =>
         areSamePeople(people[at] ?? [], about) ? lines[at] : undefined;
       return [

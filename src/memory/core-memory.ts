@@ -110,7 +110,7 @@ export class CoreMemory implements MemoryPort {
     return memories.length === 0 ? [] : [(await remembering.get()).recalledBlock(memories)];
   }
 
-  /** What is recalled for a text: what is pinned, what has to do with it, and how the user wants to be served. */
+  /** What is recalled for a text: pinned memories, related ones, and the user's preferences for answers. */
   async retrieve(query: string, options: MemoriesOf & { readonly signal?: AbortSignal }): Promise<readonly Memory[]> {
     const names = { subject: true, threadId: true, metadata: true, signal: true } as const;
     const { metadata = {}, signal, ...owner } = optionsOf("retrieve", options, names);

@@ -18,7 +18,7 @@ export async function resolveProvenance(
 ): Promise<Message | undefined> {
   if (threadId === null) return undefined;
   const atThatTime = checkpointId === null ? undefined : await checkpointer.load(threadId, { checkpointId });
-  // A checkpoint may have been cleared away while the thread goes on.
+  // A checkpoint may have been vacuumed while the thread continued.
   const state = atThatTime ?? (await checkpointer.load(threadId));
   const found = state?.messages[message.index];
   return found !== undefined && found.role === message.role && textOf(found).includes(quote.trim()) ? found : undefined;

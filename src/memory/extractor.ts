@@ -45,7 +45,7 @@ const MOST_MESSAGES = 60;
 
 /**
  * The messages from `from` on that facts about these people may be taken from, and where the next batch begins. In a
- * thread that several people share, what one of them said is no memory of another.
+ * thread that several people share, one person's words give no memory of another.
  */
 export function extractable(
   { messages, metadata }: Pick<AgentState, "messages" | "metadata">,

@@ -5,11 +5,10 @@ import type { Extractor } from "./extractor.ts";
 const statements = new OpenOnce(() => import("./plain-statements.ts"));
 
 /**
- * Takes facts out of a conversation by a few patterns, without any model and
- * without a network: the same words, the same facts. It is careful and knows
- * English only. It finds what is said plainly in the first person ("I live in
- * Bern.", "Please always answer in German."), one fact a sentence, and misses
- * everything else.
+ * Takes facts out of a conversation by a few patterns, without any model and without a
+ * network: the same words, the same facts. It is careful and knows English only. It
+ * finds plain statements in the first person ("I live in Bern.", "Please always answer
+ * in German."), one fact a sentence, and misses everything else.
  */
 export function heuristicExtractor(): Extractor {
   return {

@@ -122,7 +122,7 @@ test("what was recalled, summaries and what the agent itself put in are never sh
   expect(requests.flatMap(({ messages }) => messages.map(({ text }) => text))).toEqual(["said", "answered"]);
 });
 
-test("a turn without a word of the user's asks no model", async () => {
+test("a turn without any words of the user's does not call the model", async () => {
   const model = scriptedModel([]);
   const { hear } = memoryOf({ model });
   await hear([assistantMessage("Still working.")]);
@@ -184,7 +184,7 @@ test("reading an earlier message again changes nothing that a later one correcte
 });
 
 describe("recall", () => {
-  test("brings what is pinned and how the user wants to be served, whatever is asked", async () => {
+  test("returns pinned memories and the user's preferences, whatever is asked", async () => {
     const { hear, shelf, memory } = memoryOf();
     await hear([userMessage("I am allergic to nuts. I live in Bern. Please always answer in German.")]);
     const nuts = (await shelf.list()).find(({ attribute }) => attribute === "allergy");

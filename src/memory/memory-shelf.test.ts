@@ -30,7 +30,7 @@ describe("deciding", () => {
     expect(JSON.stringify(left)).not.toMatch(/Bern|Basel|Rome/);
   });
 
-  test("what is forgotten does not come back when the history is edited; what is said in its last turn counts", async () => {
+  test("what is forgotten does not come back when the history is edited; the words of its last turn count", async () => {
     const { hear, shelf } = memoryOf();
     await hear([userMessage("I live in Bern."), assistantMessage("Nice.")]);
     const [known] = await shelf.list();

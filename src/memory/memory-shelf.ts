@@ -165,7 +165,7 @@ export class MemoryShelf {
       .map(({ memory }) => memory);
   }
 
-  /** What is recalled whatever the question is: what is pinned, and how the user wants to be served, newest first. */
+  /** What is recalled for every question: pinned memories and the user's preferences, newest first. */
   async standing(): Promise<{ readonly pinned: readonly Memory[]; readonly feedback: readonly Memory[] }> {
     const filter = { status: "active", $or: [{ pinned: true }, { type: "feedback" }] };
     const found = await this.#all<Memory>(this.#facts, filter);

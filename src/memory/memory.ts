@@ -1,4 +1,6 @@
-/** What a memory is about: the user, how the user wants to be served, the work at hand, or where something is found. */
+/**
+ * What a memory is about: the user, the user's preferences for answers, the work at hand, or where something is found.
+ */
 export type MemoryType = "user" | "feedback" | "project" | "reference";
 
 export const MEMORY_TYPES: readonly MemoryType[] = ["user", "feedback", "project", "reference"];
@@ -6,7 +8,7 @@ export const MEMORY_TYPES: readonly MemoryType[] = ["user", "feedback", "project
 /** Where a memory comes from. It can be looked up as long as the thread exists. */
 export interface Provenance {
   readonly threadId: string | null;
-  /** Of the save that held the message. */
+  /** The checkpoint of the save that held the message. */
   readonly checkpointId: string | null;
   /** The message's place in the thread, its id where it has one, whose words it holds, and where in it the quote ends. */
   readonly message: {

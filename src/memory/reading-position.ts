@@ -9,7 +9,10 @@ import type { OwnedPlace } from "./owner.ts";
 /** How far a thread was read for memories. It moves after the memories are stored: a crash in between reads twice, and twice changes nothing. */
 interface Position {
   readonly count: number;
-  /** Of the last message that was read: after an edit of the history it no longer fits. */
+  /**
+   * A digest of the last message that was read: after an edit of the history it no longer
+   * fits.
+   */
   readonly last: string;
   /** How often the messages behind it could not be read in a row. */
   readonly failures: number;

@@ -93,7 +93,7 @@ describe("what was forgotten", () => {
   });
 });
 
-test("of a person under a legal hold nothing is dropped: the cap waits, and remembering goes on", async () => {
+test("nothing about a person under a legal hold is dropped: the cap waits, and remembering continues", async () => {
   const store = new InMemoryStore();
   const data = new PersonalData({ stores: [store], ledger: new InMemoryStore(), key: KEY });
   const extract: ExtractFunction = async ({ messages }) =>

@@ -2,7 +2,10 @@ import type { Memory, MemoryType } from "./memory.ts";
 
 const DAY = 86_400_000;
 
-/** After so many days without being said or used, a memory counts half. What a user is and wants does not age by itself. */
+/**
+ * After this many days without being said or used, a memory counts half. What a user is and wants does not age by
+ * itself.
+ */
 export type HalfLives = Readonly<Record<MemoryType, number>>;
 
 export const HALF_LIFE_DAYS: HalfLives = { user: Infinity, feedback: Infinity, project: 90, reference: 180 };

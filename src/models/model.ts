@@ -65,7 +65,7 @@ export type ModelReport =
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a model is told of a tool. */
+/** A tool as it is described to a model. */
 export interface ModelTool {
   readonly name: string;
   readonly description?: string;

@@ -17,12 +17,15 @@ export interface ErasedFrom {
 }
 
 /**
- * So many looks always. Each look from the second on finds only what was written in places that it had not come to
- * yet, and holds their writers off: it ends with the number of places, for which a bound on time is the honest one.
+ * The least number of looks. From the second on, a look finds only what was written in places that it had not
+ * reached yet, and holds their writers off: it ends with the number of places, so its natural bound is time.
  */
 const FEWEST_LOOKS = 5;
 const LONGEST_CHASE_MS = 60_000;
-/** Writers are held off for so long at least, and for some times as long as a look takes. */
+/**
+ * The least time for which writers are held off; a slow look holds them off for a multiple
+ * of its duration.
+ */
 const LEAST_HOLDING_MS = 30_000;
 const LOOKS_HELD = 4;
 

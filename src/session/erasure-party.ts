@@ -15,7 +15,7 @@ export interface PersonalPlace {
   readonly path: string;
   /** The exported value. A key is not personal data and is not exported. */
   readonly value: unknown;
-  /** Of an item, what else of it is personal: its metadata. */
+  /** Other personal content of an item: its metadata. */
   readonly beside?: Readonly<Record<string, unknown>>;
 }
 
@@ -67,8 +67,8 @@ export interface ErasureParty {
    */
   holdPlaced?(subject: string): Promise<void>;
   /**
-   * For an erasure that finds something again, because others write while it looks: from here on they are refused, in
-   * whatever is new and whatever `erase` comes to, for so long or until `release`.
+   * For an erasure that finds data again because others write while it looks: from here on their writes are refused,
+   * both to new places and to those that `erase` reaches, for this long or until `release`.
    */
   holdOff?(forMs: number): Promise<void>;
   /** Whether writers were held off the whole time; otherwise it has to look again. */

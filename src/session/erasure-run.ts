@@ -28,8 +28,8 @@ export interface RunParts {
 
 export interface ResumeOptions extends AcceptedGaps {
   /**
-   * Goes on although the ledger lost erasures that backends had carried out: their numbers are not given again, and
-   * a backup may bring back what they were for. @default false
+   * Continues although the ledger lost erasures that backends had carried out: their numbers are not given again,
+   * and a backup may bring back what they were for. @default false
    */
   readonly acceptLostErasures?: boolean;
 }

@@ -37,7 +37,7 @@ function faultIn(
 export const wentBack = (fault: string): StateError =>
   new StateError(
     "CORRUPT",
-    `the ledger of erasures went back in time, or its last entries were deleted: ${fault}. Nothing was erased and no number was given. Restore the newest copy of the ledger; where there is none, resume({ acceptLostErasures: true }) goes on with the next number, and what the lost erasures were for has to be asked for again`,
+    `the ledger of erasures went back in time, or its last entries were deleted: ${fault}. Nothing was erased and no number was given. Restore the newest copy of the ledger; where there is none, resume({ acceptLostErasures: true }) continues with the next number, and the lost erasures have to be requested again`,
   );
 
 /** The lost entries get their places, so that no number is given twice, and one more, by which every backend's mark is renewed. */

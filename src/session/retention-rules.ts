@@ -16,7 +16,10 @@ export interface RetentionRule {
   readonly category: "process" | "user" | "ephemeral";
   /** What was last written longer ago goes: of a thread, its old checkpoints; and the thread with the last of them. */
   readonly olderThanDays?: number;
-  /** So many of the newest stay: checkpoints of each thread, items of each namespace. With `olderThanDays` both must allow it. */
+  /**
+   * How many of the newest stay: checkpoints of each thread, items of each namespace. With `olderThanDays` both must
+   * allow a removal.
+   */
   readonly keepLast?: number;
   /** Everything that the rule fits stays, whatever the rules behind it say. */
   readonly keep?: "all";

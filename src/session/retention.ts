@@ -145,7 +145,7 @@ class RetentionRun {
     this.#held.push(...held.list);
   }
 
-  /** Of the items of one namespace, those that go. */
+  /** The items of one namespace that are to be removed. */
   #outdated(items: readonly ItemAndRule[], now: number): readonly ItemAndRule[] {
     const newest = [...items].sort((a, b) => b.item.updatedAt.getTime() - a.item.updatedAt.getTime());
     const met = new Map<number, number>();

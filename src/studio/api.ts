@@ -57,7 +57,7 @@ export interface WalkProgress {
 export interface ThreadsAnswer {
   readonly rows: readonly ThreadRow[];
   readonly from: number;
-  /** Of those that pass the filter, among those read. */
+  /** The number of threads that pass the filter, among those read. */
   readonly total: number;
   readonly counts: {
     readonly waiting: number;
@@ -193,7 +193,7 @@ export interface ShownMessage {
   readonly isError?: true;
   readonly incomplete?: true;
   readonly finishReason?: string;
-  /** Of the checkpoint that brought it: messages themselves have no time. */
+  /** The time of the checkpoint that brought it: messages themselves have no time. */
   readonly at?: number;
 }
 
@@ -211,7 +211,7 @@ export interface PlacesAnswer {
 }
 
 export interface LedgerRow extends ShownExecution {
-  /** Of the message that asked for it. */
+  /** The number of the message that asked for it. */
   readonly message?: number;
   readonly question?: ShownQuestion;
 }
@@ -240,16 +240,19 @@ export interface ValueNode {
     | "object"
     | "map"
     | "set";
-  /** Of a leaf, perhaps cut. */
+  /** The text of a leaf, perhaps cut. */
   readonly text?: string;
   /** What an object is best known by: its role, its name, the beginning of its text. */
   readonly hint?: string;
-  /** Of the whole: characters of a text, bytes, members of anything that has members. */
+  /**
+   * The size of the whole: characters of a text, bytes, members of anything that has
+   * members.
+   */
   readonly size?: number;
 }
 
 export interface ValueChild extends ValueNode {
-  /** As the path goes on. */
+  /** The next step of the path. */
   readonly step: string | number;
   /** What stands before it: the member's name or the key of a map. */
   readonly label: string;

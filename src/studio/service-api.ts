@@ -11,7 +11,10 @@ export interface HealthAnswer {
   readonly maxRecordBytes: number | null;
   readonly searchMethod: string;
   readonly latency: readonly { readonly what: string; readonly ms: number }[];
-  /** Of the storage's clock against this machine's; absent where the storage has no clock of its own. */
+  /**
+   * How far the storage's clock is ahead of this machine's; absent if the storage has no clock of its
+   * own.
+   */
   readonly clockAheadMs?: number;
   readonly threads: WalkProgress & { readonly damaged: number };
   readonly process: { readonly heapBytes: number; readonly node: string };

@@ -205,7 +205,7 @@ const deleting: readonly BucketCase[] = casesOf("deleting", [
     },
   },
   {
-    name: "deleting older versions leaves what is there",
+    name: "deleting older versions leaves the newest",
     run: async ({ subject }) => {
       const first = await create(subject, "a", "first");
       await subject.put("a", Buffer.from("second"), first);
@@ -253,7 +253,7 @@ const listing: readonly BucketCase[] = casesOf("listing", [
     },
   },
   {
-    name: "what is there during the whole list is met once, while others come and go",
+    name: "an object that exists during the whole listing is listed once, while others come and go",
     run: async ({ subject }) => {
       const names = numbered(20);
       for (const name of names) await create(subject, name, name);

@@ -54,7 +54,7 @@ export interface Step {
   readonly runtime: unknown;
   /** 1 for the first model call of the run. */
   readonly iteration: number;
-  /** Of the run so far. */
+  /** The usage of the run so far. */
   readonly usage: ModelUsage;
   readonly model: Model;
   /** Everything the model would be shown, the system prompt first. */

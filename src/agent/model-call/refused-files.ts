@@ -44,9 +44,9 @@ export const isAboutTheRequest = (error: unknown): boolean =>
   StateError.is(error, "MODEL_FAILED") && !error.retryable && ABOUT_THE_REQUEST.has((error as ModelError).status);
 
 /**
- * What may be left out for a second and a third attempt: files of turns that
- * were never answered, which are under suspicion, then all of them. Never those
- * of the user's newest message: who has just attached a file is told instead.
+ * What may be left out for a second and a third attempt: files of turns that were never
+ * answered, which are under suspicion, then all of them. Never those of the user's
+ * newest message: a user who has just attached a file is told instead.
  */
 export function filesToLeaveOut(messages: readonly Message[]): readonly ReadonlySet<string>[] {
   const newest = messages.findLastIndex((message) => message.role === "user" && !isRepairRequest(message));

@@ -14,13 +14,12 @@ import {
 import { isPlainObject } from "../../state/values/doorway.ts";
 
 /**
- * What a provider receives. Whatever a crash, an edit or an import left behind,
- * the result keeps the rules that all of them enforce: every tool call has an id
- * of its own, an acceptable name, an object of arguments, and exactly one
- * result, right behind the message that made the call; no result without a
- * call; no message without content; the user speaks first; one system message,
- * at the start. The stored conversation is not touched. Repairing twice changes
- * nothing more.
+ * What a provider receives. Whatever a crash, an edit or an import left behind, the
+ * result keeps the rules that all of them enforce: every tool call has an id of its
+ * own, an acceptable name, an object of arguments, and exactly one result, right after
+ * the message that made the call; no result without a call; no message without content;
+ * the user speaks first; one system message, at the start. The stored conversation is
+ * not touched. Repairing twice changes nothing more.
  */
 export function repairHistory(messages: readonly Message[]): readonly Message[] {
   // A state has no length either, and would become an empty conversation.
@@ -123,7 +122,7 @@ function oneSystemMessage(messages: readonly Message[]): readonly Message[] {
 }
 
 /** Stands in for what was said before a history that begins with the model's words. */
-const OPENING = "(The conversation goes on from here.)";
+const OPENING = "(The conversation continues from here.)";
 const UNRECORDED =
   "No result of this call was recorded. It may or may not have taken effect; verify before repeating it.";
 

@@ -6,7 +6,9 @@ import type { RunEvent, StopReason } from "../events.ts";
 export type UIMessageChunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export interface UIStreamOptions {
-  /** What a page is told of a failure. By default only its code: pages are public. */
+  /**
+   * What a page is told about a failure. By default only its code: pages are public.
+   */
   readonly onError?: (error: unknown) => string;
   /** Whether what the model thinks is sent. @default true */
   readonly sendReasoning?: boolean;
@@ -176,7 +178,9 @@ export class UIMessageWriter {
     yield { type: "tool-input-start", toolCallId, toolName };
   }
 
-  /** A call that was asked for in an earlier run: this stream has not told of it yet. */
+  /**
+   * A call that was asked for in an earlier run, which this stream has not shown yet.
+   */
   *#resumed(toolCallId: string, toolName: string, input: unknown): Generator<UIMessageChunk, void, undefined> {
     if (this.#inputs.has(toolCallId)) return;
     if (!this.#isStarted) yield { type: "start" };

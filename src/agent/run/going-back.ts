@@ -30,7 +30,10 @@ function goneBack(head: AgentState, earlier: AgentState, now: number): AgentStat
   });
 }
 
-/** Calls that are open at the checkpoint and were gone on with since: they stand as they do now, or the model would repeat what was done. */
+/**
+ * Calls that are open at the checkpoint and continued after it keep their present state: otherwise the model would
+ * repeat what was done.
+ */
 function withOutcomesOf(head: AgentState, earlier: AgentState): AgentState {
   let next = earlier;
   for (const { call } of openCallsIn(earlier)) {

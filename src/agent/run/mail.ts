@@ -119,10 +119,9 @@ export class Mail {
 export type OnCancel = "stop" | "go on";
 
 /**
- * Takes in what waits: answers and outcomes at once, words when no call is open,
- * so that each call keeps its result behind it. With `takesWords: false`, words wait. What one sender sent wrongly is
- * that sender's trouble alone: it is noted in the thread, and the run goes on.
- * Says whether the state changed.
+ * Takes in what waits: answers and outcomes at once, words when no call is open, so that each call is followed by its
+ * result. With `takesWords: false`, words wait. An invalid signal affects only its sender: it is noted in the thread,
+ * and the run continues. Returns whether the state changed.
  */
 export async function takeMail(
   context: RunContext,
@@ -135,7 +134,7 @@ export async function takeMail(
       consume(context, signal.id);
       if (onCancel === "stop") context.stop.abort(new Cancelled(signal.reason));
     } else if (context.signal.aborted) {
-      // What else waits is for a run that goes on.
+      // Other signals are for a run that continues.
     } else if (signal.kind === "answers") {
       mail.take(signal.id);
       await answerWaiting(context, signal);

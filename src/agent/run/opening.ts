@@ -123,7 +123,7 @@ function answerTo(
   return undefined;
 }
 
-/** Whether the user has said nothing since: then its turn is the thread's last, and a run goes on with it. */
+/** Whether the user has said nothing since: then its turn is the thread's last, and a run continues it. */
 const isLastTurn = ({ messages }: AgentState, place: number): boolean =>
   !messages.slice(place + 1).some((message) => message.role === "user" && !isRepairRequest(message));
 

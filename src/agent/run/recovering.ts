@@ -149,10 +149,15 @@ async function* threadsWithMail(
   yield (await inParallel(page, look)).flat();
 }
 
-/** Refused before it began: another process, which began at the same time, goes on with it. */
+/**
+ * Refused before it began: another process, which began at the same time, continues the turn.
+ */
 const isTakenByAnother = (error: unknown): boolean => StateError.is(error, "CONFLICT") && !(error instanceof RunError);
 
-/** The summary tells of the lease as of the newest checkpoint, and it may have been given back since: the thread itself knows. */
+/**
+ * The summary shows the lease as of the newest checkpoint, and it may have been given back since: only the thread
+ * itself is current.
+ */
 async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now: number): Promise<boolean> {
   const { threadId, lease } = thread;
   if (lease === undefined || lease.expiresAt.getTime() <= now) return false;

@@ -44,7 +44,7 @@ export interface RunPlace {
   readonly prices?: PriceTable | undefined;
   /** Called when the run has ended and more was sent to its thread meanwhile. */
   readonly onMore?: (person: readonly string[] | undefined) => void;
-  /** Of a run that goes on for what was sent to the thread of another run. */
+  /** Set for a run that handles what was sent to the thread of another run. */
   readonly person?: readonly string[] | undefined;
 }
 
@@ -330,7 +330,7 @@ async function finishTask({ task, session, threadId, emit }: RunContext, stopRea
   }
 }
 
-/** Whose words a run takes in: those of its own prompt's people, or of whom the turn is about that it goes on with. */
+/** Whose words a run takes in: those of its own prompt's people, or of the people whose turn it resumes. */
 function personOf({ message }: Opening, state: AgentState): readonly string[] | undefined {
   if (message !== undefined) return subjectsOfMessage(message) ?? subjectsIn(state.metadata["subject"]);
   return isAnswered(state) ? undefined : subjectsIn(subjectIn(state));

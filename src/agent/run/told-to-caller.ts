@@ -21,7 +21,7 @@ const IN_TERMS_OF_A_RUN: readonly (readonly [said: string | Span, instead: strin
   ],
   [
     "It may have been written; saving the same state again applies it once",
-    "It may have been written; run the thread again to go on from what is there",
+    "It may have been written; run the thread again to continue from what was saved",
   ],
   [
     "Save it in several steps, with fewer new messages or fields in each",

@@ -45,7 +45,7 @@ interface SessionOptions {
  * asked for while one is under way share the next.
  */
 export class ThreadSession {
-  /** Told of every attempt at a save. */
+  /** Called for every attempt at a save. */
   measure: MeasureSave = () => undefined;
   readonly #storage: SessionStorage | undefined;
   readonly #saveRetryMs: number;
@@ -54,7 +54,9 @@ export class ThreadSession {
   readonly #failed = new AbortController();
   readonly #lost = new AbortController();
   #state: AgentState;
-  /** The last state that needs no save. A new thread's empty state is one: it becomes a thread when something is said. */
+  /**
+   * The last state that needs no save. A new thread's empty state is one: it becomes a thread with its first message.
+   */
   #saved: AgentState;
   /** A state whose save failed without saying whether it was written: it comes first, so that the next one finds its place. */
   #inDoubt: AgentState | undefined;
@@ -113,12 +115,14 @@ export class ThreadSession {
     return this.#owed !== undefined || this.#inDoubt !== undefined;
   }
 
-  /** Aborts when a save failed: what goes on beside it goes on for nothing. */
+  /** Aborts when a save failed: work beside it would be lost. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
 
-  /** Aborts when another writer has the thread: what goes on must end, for it can no longer be recorded. */
+  /**
+   * Aborts when another writer has the thread: work in flight must end, for it can no longer be recorded.
+   */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -391,7 +395,10 @@ export class ThreadSession {
   }
 }
 
-/** Each takes a round trip to the storage; a lease that none of them outruns is no lease. */
+/**
+ * Each takes a round trip to the storage. If none of them finds time left on the lease, it
+ * is treated as lost.
+ */
 const MOST_CONFIRMATIONS = 5;
 
 const leaseTooShort = ({ renewEveryMs }: ThreadHold): StateError =>

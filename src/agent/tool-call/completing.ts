@@ -102,7 +102,7 @@ async function bringOutcome(
   const open = calls.find(({ call }) => call.id === toolCallId);
   const delegating = open === undefined ? calls.find(({ execution }) => waits(execution, toolCallId)) : undefined;
   if (delegating !== undefined) {
-    // The sub-agent's own thread is where it is written down; this one goes on with what comes of it.
+    // It is recorded in the sub-agent's own thread; this one continues with its result.
     const { call, execution } = delegating;
     const own = toolCallId.slice(call.id.length + 1);
     const { error, value: result } = part;

@@ -28,7 +28,7 @@ export class Later<Result = unknown> {
   /** Never there: says to the types what completes the call. */
   declare readonly "~result"?: Result;
 
-  /** Of a sub-agent: the calls in its thread that are to be completed. */
+  /** For a sub-agent: the calls in its thread that are to be completed. */
   readonly waitsFor: readonly WaitingCall[];
 
   constructor(dueAt: number | undefined, waitsFor: readonly WaitingCall[] = []) {

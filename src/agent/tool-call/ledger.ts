@@ -40,15 +40,15 @@ export function intend(
 }
 
 /**
- * Drawn, and of this thread and this call, in the form of a UUID: clones of one machine draw alike, and a service that was
- * given a key before takes the call for a repetition. On one thread the log decides which of the clones goes on.
+ * Random, and derived from the thread and the call, in the form of a UUID: cloned machines draw the same random numbers,
+ * and a service takes a call with a known key for a repetition. On one thread the log decides which clone continues.
  */
 function newKey(call: ToolCall, threadId: string | undefined): string {
   const hex = digest([randomUUID(), threadId ?? "", call.id, argumentsHash(call)]);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-/** What a later process, which may have other tools, should know of the one that was meant. */
+/** What a later process, which may have other tools, needs to know about this one. */
 function recordedOf(tool: Tool | undefined): Pick<ToolExecution, "effect" | "terminal"> {
   if (tool === undefined) return {};
   return { effect: tool.effect, ...(tool.terminal && { terminal: true }) };

@@ -179,7 +179,10 @@ async function claim(
   return "cancelled";
 }
 
-/** Makes an outcome durable: on its own, without waiting for the other calls of the same turn, and while the run goes on. */
+/**
+ * Makes an outcome durable: on its own, without waiting for the other calls of the same turn, and while the run
+ * continues.
+ */
 export async function close(
   context: RunContext,
   { call, execution }: LedgerCall,

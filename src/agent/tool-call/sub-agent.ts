@@ -123,11 +123,11 @@ const PROMPT = {
 } as const;
 
 /**
- * An agent as a tool of another. Each call is a conversation of its own, in a
- * child thread whose name follows from the call's key: resuming the caller
- * after a crash finds it, and the same words are said in it once. What
- * the sub-agent's tools did is in the child's ledger, so the call itself may be
- * repeated: that goes on with the child and repeats nothing.
+ * An agent as a tool of another. Each call is a conversation of its own, in a child
+ * thread whose name follows from the call's key: resuming the caller after a crash
+ * finds it, and adds the prompt to it once. What the sub-agent's tools did is in the
+ * child's ledger, so the call itself may be repeated: that resumes the child and
+ * repeats nothing.
  */
 export function subAgentTool(agent: SubAgent, options: SubAgentOptions): Tool {
   const { prompt, inputSchema = PROMPT, ...rest } = options;
@@ -150,8 +150,8 @@ export function subAgentTool(agent: SubAgent, options: SubAgentOptions): Tool {
 }
 
 /**
- * The child was ended in the middle of a call, and nothing will go on with it. Not so where the
- * caller itself was cancelled: then the call stays open, and so does the child's.
+ * The child was ended in the middle of a call and will not be resumed. If the caller itself was
+ * cancelled, the call stays open instead, and so does the child's.
  */
 async function endInDoubt(
   agent: SubAgent,
@@ -208,7 +208,8 @@ async function answered(
       if (result.stopReason !== "interrupted") return result;
     } catch (error) {
       if (StateError.is(error, "INVALID_ARGUMENT")) return new InterruptSignal([askedAgain(asked, error.message)]);
-      // A save of a process that died may land this late. Then the answer is there, and the child goes on with it.
+      // A save of a process that died may land this late. Then the answer is there, and the child is resumed with
+      // it.
       if (isConflict(error) && !(await waits(place, child.interruptId))) continue;
       throw error;
     }

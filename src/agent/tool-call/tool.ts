@@ -131,7 +131,7 @@ export interface Tool<Runtime = unknown, Name extends string = string, Input = u
   readonly timeoutMs: number | undefined;
   readonly retry?: ToolRetry | undefined;
   execute(input: unknown, context: ToolContext): unknown;
-  /** Of a sub-agent, in place of `execute`. */
+  /** For a sub-agent, in place of `execute`. */
   readonly delegate?: (input: unknown, context: ToolContext, delegation: Delegation) => Promise<unknown>;
   verify: ((input: unknown, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>) | undefined;
   needsApproval(input: unknown): boolean | Promise<boolean>;

@@ -38,7 +38,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     { threadId, interruptIds, ...(checkpointId !== undefined && { checkpointId }), dryRun: isDry },
   );
   if (printer.isForPeople && !isDry)
-    await note("the turn goes on when an agent runs the thread: agent.run or agent.recover");
+    await note("the turn continues when an agent runs the thread: agent.run or agent.recover");
   return EXIT.done;
 }
 

@@ -37,7 +37,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   await report(call, verdict, intact, salvaged);
   if (target === undefined) return EXIT.corrupt;
   await call.note(
-    "what happened after that checkpoint is not in the new thread; look at it before an agent goes on. holdfast delete removes the damaged one",
+    "what happened after that checkpoint is not in the new thread; check it before an agent continues. holdfast delete removes the damaged one",
   );
   return EXIT.done;
 }

@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly durabilityIs: string;
   /** How far the storage's clock is ahead of this machine's; absent where it has none of its own. */
   readonly clockAheadMs?: number;
-  /** Of the client packages that are installed. */
+  /** The versions of the client packages that are installed. */
   readonly clients: Readonly<Record<string, string>>;
   readonly freeBytes?: number;
 }

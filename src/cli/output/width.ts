@@ -14,7 +14,7 @@ export function widthOf(text: string): number {
 
 const columnsOf = (grapheme: string): number => (INVISIBLE.test(grapheme) ? 0 : WIDE.test(grapheme) ? 2 : 1);
 
-/** The text, cut to so many columns; what was cut ends in "…". */
+/** The text, cut to this many columns; what was cut ends in "…". */
 export function cutTo(text: string, most: number): string {
   // More characters than this cannot be needed, and a cell may hold megabytes.
   const near = text.length > 16 * most ? text.slice(0, 16 * most).toWellFormed() : text;

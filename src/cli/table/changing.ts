@@ -14,7 +14,7 @@ export const CHANGING: readonly CommandSpec[] = [
       deny: { value: "reason", help: "do not let it run" },
       "dry-run": DRY_RUN,
     },
-    notes: "The answer is JSON, or - for stdin. The turn goes on when an agent runs the thread again.",
+    notes: "The answer is JSON, or - for stdin. The turn continues when an agent runs the thread again.",
     examples: [
       "answer sqlite:./agents.db trip-42 call-7/1 '\"window\"'",
       "answer sqlite:./agents.db pay-3 call-1 --approve",
@@ -102,7 +102,7 @@ export const CHANGING: readonly CommandSpec[] = [
     arguments: [],
     options: {
       "older-than": { value: "time", help: "those older than 30d, say, and threads whose newest is" },
-      "keep-last": { value: "n", help: "at least so many of every thread stay" },
+      "keep-last": { value: "n", help: "the newest n of every thread stay" },
       "dry-run": DRY_RUN,
       yes: YES,
     },

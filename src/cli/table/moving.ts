@@ -21,8 +21,8 @@ export const MOVING: readonly CommandSpec[] = [
       "cut-over": {
         help: "mark each thread of the source as moved once it is copied and compared: later saves there are refused and told where it is",
       },
-      jobs: { value: "n", help: "how many threads at once; 1 unless told" },
-      bwlimit: { value: "rate", help: "at most so many bytes a second, such as 500k or 10M" },
+      jobs: { value: "n", help: "how many threads at once (default 1)" },
+      bwlimit: { value: "rate", help: "at most this many bytes a second, such as 500k or 10M" },
       "dry-run": DRY_RUN,
     },
     notes:

@@ -17,5 +17,5 @@ export const YES: OptionSpec = { short: "y", help: "do not ask" };
 export const ON_CONFLICT: OptionSpec = {
   value: "how",
   choices: ["fail", "skip", "replace"],
-  help: "a thread of the same id that is no earlier part of this one; fail reports it and goes on",
+  help: "for a thread of the same id that is not an earlier part of this one; fail reports it and continues with the next",
 };

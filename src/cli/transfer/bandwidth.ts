@@ -12,7 +12,7 @@ export function bandwidthOf(text: string | undefined): number | undefined {
   throw new UsageError("--bwlimit takes bytes a second, such as 500k or 10M");
 }
 
-/** Keeps what is written below so many bytes a second, over all jobs together. */
+/** Limits the bytes written per second, over all jobs together. */
 export class Bandwidth {
   readonly #limit: number;
   readonly #now: () => number;

@@ -1,4 +1,7 @@
-/** Does the work for every item, so many at once. After a failure nothing new is begun, and what is under way is waited for. */
+/**
+ * Does the work for every item, a limited number at once. After a failure no new item is begun, and those in flight are
+ * waited for.
+ */
 export async function inJobs<Item>(
   items: AsyncIterable<Item>,
   jobs: number,

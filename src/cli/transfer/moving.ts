@@ -23,8 +23,8 @@ export interface ThreadFailure {
 }
 
 /**
- * The ids of all threads that match, page by page. A pattern without wildcards names one thread: that it is not there
- * is said, because "0 threads proven" would look like a proof.
+ * The ids of all threads that match, page by page. A pattern without wildcards names one thread: if that is absent,
+ * it is an error, because "0 threads proven" would look like a proof.
  */
 export async function* threadIds(
   context: CheckpointContext,

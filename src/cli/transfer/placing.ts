@@ -23,9 +23,9 @@ export interface Placed {
 const BATCH_BYTES = 1024 * 1024;
 
 /**
- * Puts a thread into a store. There is no file that says how far it got: the
- * store does. Records keep their write ids, so a thread that was copied in part
- * is known by its tail, and goes on behind it. `took` is told of every batch, and may wait.
+ * Puts a thread into a store. No file records how far it got: the store does. Records keep
+ * their write ids, so a thread that was copied in part is recognised by its tail and
+ * continued after it. `took` is called with every batch, and may wait.
  */
 export async function placeThread(
   context: CheckpointContext,
@@ -59,7 +59,7 @@ export async function placeThread(
   return { outcome: "copied", records: outline.length - start, bytes };
 }
 
-/** Whether what is there is the beginning of what comes, or all of it. */
+/** Whether the target's thread is the beginning of the source's, or all of it. */
 export async function isPartOf(context: CheckpointContext, source: SourceThread, tail: ThreadTail): Promise<boolean> {
   const { outline, edits } = source;
   const { seq, writeId } = tail.entry;

@@ -190,8 +190,8 @@ const Banner = () => {
     <div class="banner" role="alert">
       <Icon name="warning" />
       {link.value === "no-process"
-        ? "Studio's process does not answer. If it was ended, start it again; this page goes on by itself when it is back."
-        : `The store does not answer, so what you see may be old. Asking again … ${linkTrouble.value}`}
+        ? "Studio's process does not answer. If it was ended, start it again; this page reconnects by itself."
+        : `The store does not answer, so what you see may be old. Trying again … ${linkTrouble.value}`}
     </div>
   );
 };

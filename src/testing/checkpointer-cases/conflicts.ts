@@ -142,7 +142,7 @@ export const conflictCases: readonly CheckpointerCase[] = checkpointerCasesOf("c
     },
   },
   {
-    name: "uncheckedHead goes on top of whatever is there",
+    name: "uncheckedHead saves on top of any head",
     needs: ["conditionalSave", "history"],
     run: async ({ subject }) => {
       const first = await subject.save(conversation(1), "t", { expectedHead: uncheckedHead });

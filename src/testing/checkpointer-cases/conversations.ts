@@ -10,7 +10,7 @@ import { AgentState } from "../../state/agent-state.ts";
 import { assistantMessage, systemMessage, textOf, toolMessage, userMessage } from "../../state/message.ts";
 import { assertSame } from "../same-value.ts";
 
-/** A conversation of so many messages, each of which says which one it is. */
+/** A conversation with this many messages, each of which says which one it is. */
 export const conversation = (count: number, words = "message"): AgentState =>
   AgentState.create().withMessages(Array.from({ length: count }, (_, index) => userMessage(`${words} ${index + 1}`)));
 
@@ -63,7 +63,10 @@ export async function historyOf(checkpointer: BaseCheckpointer, threadId: string
   return ids;
 }
 
-/** The thread is exactly this: these checkpoints, newest first, each with so many messages. */
+/**
+ * The thread is exactly this: these checkpoints, newest first, each with its number of
+ * messages.
+ */
 export async function assertHistory(
   checkpointer: BaseCheckpointer,
   threadId: string,

@@ -108,7 +108,7 @@ export const deletingCases: readonly CheckpointerCase[] = checkpointerCasesOf("d
     },
   },
   {
-    name: "a thread goes on after its newest checkpoint was deleted",
+    name: "a thread continues after its newest checkpoint was deleted",
     needs: ["history"],
     run: async ({ subject }) => {
       const { ids } = await growThread(subject, "t", 3);

@@ -11,7 +11,7 @@ import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.
 import { and, conversation, growThread, historyOf, loaded, textsOf } from "./conversations.ts";
 
 interface WentBack {
-  /** The instance that wrote what was lost, and goes on. */
+  /** The instance that wrote what was lost, and is still running. */
   readonly stale: BaseCheckpointer;
   /** The one that wrote since, as another process. */
   readonly other: BaseCheckpointer;
@@ -75,7 +75,7 @@ const AS_MANY = { kept: 2, lost: 2, written: 2 };
 
 export const goingBackCases: readonly CheckpointerCase[] = checkpointerCasesOf("going back in time", [
   {
-    name: "a process that goes on is told CONFLICT or finds what is there, whatever it does, and nothing is mixed",
+    name: "a process that kept running gets CONFLICT or the present state, whatever it does, and nothing is mixed",
     needs: NEEDS,
     run: async (fixture) => {
       const back = await goBack(fixture, AS_MANY);
@@ -106,7 +106,7 @@ export const goingBackCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
-    name: "where no other wrote since, a save behind a lost checkpoint is refused, and the thread goes on from the older head",
+    name: "if there was no other write since, a save after a lost checkpoint is refused, and the thread continues from the older head",
     needs: NEEDS,
     run: async (fixture) => {
       const back = await goBack(fixture, { kept: 2, lost: 3, written: 0 });
@@ -173,7 +173,7 @@ export const goingBackCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
-    name: "an erasure by a process that knows what was lost takes it from what is there, and from nothing else",
+    name: "an erasure by a process that has read the lost records erases from the present ones, and from nothing else",
     needs: NEEDS,
     run: async (fixture) => {
       const { subject: stale } = fixture;

@@ -29,7 +29,7 @@ export const hostileIdCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
-    name: "every hostile id goes on, and is deleted, without touching the others",
+    name: "a thread with a hostile id is saved to again, and deleted, without touching the others",
     run: async ({ subject }) => {
       for (const id of HOSTILE_IDS) await subject.save(conversation(1, "thread"), id);
       for (const id of HOSTILE_IDS) await subject.save(and(await loaded(subject, id), id), id);

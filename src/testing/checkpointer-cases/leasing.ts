@@ -10,7 +10,7 @@ const HOUR = 3_600_000;
 
 export const leasingCases: readonly CheckpointerCase[] = checkpointerCasesOf("leases", [
   {
-    name: "the holder of a lease saves, others are refused and nothing of theirs is written",
+    name: "the holder of a lease saves, and the saves of others are refused without writing anything",
     needs: ["lease", "history"],
     run: async ({ subject }) => {
       const { state, ids } = await growThread(subject, "t", 1);

@@ -114,7 +114,7 @@ export const metadataCases: readonly CheckpointerCase[] = checkpointerCasesOf("m
     },
   },
   {
-    name: "metadata that uses the key $ hides none of its other keys",
+    name: "metadata that uses the key $ still has its other keys",
     needs: ["metadataQuery"],
     run: async ({ subject }) => {
       await subject.save(conversation(1), "t", { metadata: { $: "object", v: 1, other: 2 } });

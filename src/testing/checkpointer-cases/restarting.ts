@@ -23,7 +23,7 @@ export const restartingCases: readonly CheckpointerCase[] = checkpointerCasesOf(
     },
   },
   {
-    name: "a history is there after a restart, and goes on",
+    name: "a history survives a restart, and continues",
     needs: ["persistentCheckpointIds", "reopen", "history"],
     run: async (fixture) => {
       const { ids } = await growThread(fixture.subject, "t", 5);

@@ -131,7 +131,7 @@ export const savingCases: readonly CheckpointerCase[] = checkpointerCasesOf("sav
     },
   },
   {
-    name: "a thread goes on from the state that was loaded",
+    name: "a thread continues from the state that was loaded",
     run: async ({ subject }) => {
       await subject.save(conversation(2), "t");
       for (let index = 3; index <= 6; index++)
@@ -150,7 +150,7 @@ export const savingCases: readonly CheckpointerCase[] = checkpointerCasesOf("sav
     },
   },
   {
-    name: "threads do not know of each other",
+    name: "threads do not affect each other",
     run: async ({ subject }) => {
       await subject.save(conversation(1, "of t"), "t");
       await subject.save(conversation(2, "of u"), "u");

@@ -25,7 +25,7 @@ async function countRecords(subject: BaseCheckpointer, threadId = "t"): Promise<
 
 export const signalCases: readonly CheckpointerCase[] = checkpointerCasesOf("signals", [
   {
-    name: "what is sent to a thread waits in order for every process, and is no part of its state or history yet",
+    name: "signals to a thread wait in order, visible to every process, and are not yet part of its state or history",
     needs: NEEDS,
     run: async (fixture) => {
       const { subject } = fixture;
@@ -119,7 +119,7 @@ export const signalCases: readonly CheckpointerCase[] = checkpointerCasesOf("sig
     },
   },
   {
-    name: "no more than so many wait: the next is TOO_LARGE to its sender, nothing is written, and the holder saves on",
+    name: "the number of waiting signals is limited: the next is TOO_LARGE to its sender, nothing is written, and the holder still saves",
     needs: NEEDS,
     run: async ({ subject }) => {
       const { state } = await growThread(subject, "t", 1);
@@ -261,7 +261,7 @@ export const signalCases: readonly CheckpointerCase[] = checkpointerCasesOf("sig
     },
   },
   {
-    name: "a storage that went back in time: a consumed id is remembered, and what is there again waits again",
+    name: "after a storage went back in time, a consumed id is remembered, and a signal that came back waits again",
     needs: [...NEEDS, "reopen", "copy"],
     run: async (fixture) => {
       const { subject } = fixture;

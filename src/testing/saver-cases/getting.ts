@@ -35,7 +35,7 @@ export const gettingCases: readonly SaverCase[] = saverCasesOf("getting", [
     },
   },
   {
-    name: "namespaces of a thread do not know of each other, whatever they are called",
+    name: "namespaces of a thread do not affect each other, whatever they are called",
     run: async ({ subject }) => {
       const namespaces = ["", "a", "a|b", "a:1|b:2", "a/c1", "/", "a%2Fc1", " ", "c1", "latest", "__proto__"];
       for (const checkpointNs of namespaces) {

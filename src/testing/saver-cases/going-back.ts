@@ -11,7 +11,7 @@ const said = (...texts: readonly string[]): Record<string, unknown> => ({
 });
 
 interface WentBack {
-  /** The saver that put what was lost, and goes on. */
+  /** The saver that put what was lost, and is still running. */
   readonly stale: Saver;
   /** The one that has put since, as another process. */
   readonly other: Saver;
@@ -56,7 +56,7 @@ async function assertNothingMixed({ stale, other }: WentBack, hasWritten: boolea
 
 export const goingBackCases: readonly SaverCase[] = saverCasesOf("going back in time", [
   {
-    name: "a saver that knows what was lost reads what is there, and builds on it",
+    name: "a saver that has read the lost checkpoints reads the present ones, and builds on them",
     needs: ["reopen", "log"],
     run: async (fixture) => {
       const back = await goBack(fixture, true);
@@ -83,7 +83,7 @@ export const goingBackCases: readonly SaverCase[] = saverCasesOf("going back in 
     },
   },
   {
-    name: "where no other put since, a saver that knows what was lost goes on from the older newest",
+    name: "if there was no other put since, a saver that has read the lost checkpoints continues from the newest that is left",
     needs: ["reopen", "log"],
     run: async (fixture) => {
       const back = await goBack(fixture, false);
@@ -94,7 +94,7 @@ export const goingBackCases: readonly SaverCase[] = saverCasesOf("going back in 
     },
   },
   {
-    name: "what builds on a lost checkpoint is CONFLICT, also after the saver has read what is there, and what builds on a kept one is not",
+    name: "a put on a lost checkpoint is CONFLICT, even after the saver has read the present ones, and a put on a kept one is not",
     needs: ["reopen", "log"],
     run: async (fixture) => {
       for (const hasWritten of [true, false]) {

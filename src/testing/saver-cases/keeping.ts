@@ -106,7 +106,7 @@ export const keepingCases: readonly SaverCase[] = saverCasesOf("threads", [
       assert.equal(await subject.get({ threadId: "t", checkpointId: "c1" }), undefined);
       assert.equal((await subject.listCheckpoints({ threadId: "u" })).length, 2);
       await putLine(subject, "t", ["c5"], { parentId: "c4", dataOf });
-      assertSame((await saved(subject, { threadId: "t" })).checkpointData, dataOf("c5"), "the thread goes on");
+      assertSame((await saved(subject, { threadId: "t" })).checkpointData, dataOf("c5"), "the thread continues");
       assertSame(await subject.prune({ keepLast: 1 }), { threads: 2, checkpoints: 4 }, "of all threads");
       assert.deepEqual(idsOf(await subject.listCheckpoints({ threadId: "u" })), ["c2"]);
     },

@@ -132,7 +132,7 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
     },
   },
   {
-    name: "what is no vector of the store's dimension is refused, and nothing is written",
+    name: "anything but a vector of the store's dimension is refused, and nothing is written",
     needs: ["semanticSearch"],
     run: async ({ subject }) => {
       await subject.putWithEmbedding(NS, "good", 1, [1, 2, 3]);
@@ -290,7 +290,7 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
     },
   },
   {
-    name: "a search by vector that was asked before the storage went back in time finds what is there, and nothing that was lost",
+    name: "a search by vector that ran before the storage went back in time finds the present items, and nothing that was lost",
     needs: ["semanticSearch", "copy"],
     run: async (fixture) => {
       const { subject, copy } = fixture;

@@ -4,7 +4,7 @@ import { another, type Fixture } from "../conformance-case.ts";
 import { assertEntry, assertThread, grow, placeAt, put, recordAt, refused, requestFor } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
-/** Of the other writer: the same numbers, other writes. */
+/** A record of the other writer: the same numbers, other writes. */
 const otherAt = (seq: number): LogRecord =>
   recordAt(seq, { writeId: `other-${seq}`, checkpointId: `other checkpoint ${seq}`, header: `{"other":${seq}}` });
 
@@ -123,7 +123,7 @@ export const goingBackCases: readonly ThreadLogCase[] = threadLogCasesOf("going 
     },
   },
   {
-    name: "where no other wrote since, the older tail is reported and the thread goes on from it",
+    name: "if there was no other write since, the older tail is reported and the thread continues from it",
     needs: NEEDS,
     run: async (fixture) => {
       const { stale, other, now } = await putBack(fixture, { kept: 2, lost: 3, written: 0 });

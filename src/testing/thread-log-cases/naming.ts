@@ -80,7 +80,7 @@ export const namingCases: readonly ThreadLogCase[] = threadLogCasesOf("names", [
     },
   },
   {
-    name: "a replaced record has its new names and none of the old ones",
+    name: "a replaced record has its new names and not the old ones",
     run: async ({ subject }) => {
       await put(subject, "t", recordAt(1, { names: ["old", "kept"] }));
       await put(subject, "t", recordAt(2, { names: ["other"] }));

@@ -125,7 +125,7 @@ export const threadListingCases: readonly ThreadLogCase[] = threadLogCasesOf("li
     },
   },
   {
-    name: "a listing goes on past a thousand threads",
+    name: "a listing continues past a thousand threads",
     needs: ["listThreads"],
     run: async ({ subject }) => {
       const ids = Array.from({ length: 1040 }, (_, index) => `thread ${index}`).sort();

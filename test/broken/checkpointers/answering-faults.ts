@@ -159,7 +159,7 @@ export const answeringFaults: readonly CheckpointerFault[] = [
         }
       })(log, options),
     caughtBy: [
-      "the holder of a lease saves, others are refused and nothing of theirs is written",
+      "the holder of a lease saves, and the saves of others are refused without writing anything",
       "a lease that is held cannot be taken",
       "a lease rides on saves: taken with one, renewed by the next, given back with the last",
       "a lease that ran out can be taken, and its old holder is fenced off",

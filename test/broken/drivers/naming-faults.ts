@@ -66,7 +66,7 @@ export const namingFaults: readonly DriverFault[] = [
       "a record is found by each of its names, and they are handed out as they were given",
       "a record may have further names and no checkpoint id: it is found and not listed",
       "when the newest record of a name is dropped, the one before has it again",
-      "a replaced record has its new names and none of the old ones",
+      "a replaced record has its new names and not the old ones",
       "names belong to their thread, go with it and come with its copy",
       "a record takes as many names as it may have, and no more",
     ],

@@ -210,7 +210,7 @@ export const threadFaults: readonly DriverFault[] = [
           return limit > 1000 ? { ...page, cursor: undefined } : page;
         }
       })(inner),
-    caughtBy: ["a listing goes on past a thousand threads"],
+    caughtBy: ["a listing continues past a thousand threads"],
   },
   {
     fault: "takes a prefix for a pattern of LIKE",

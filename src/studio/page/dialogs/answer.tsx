@@ -15,7 +15,7 @@ interface Props {
 const send = async (thread: string, question: ShownQuestion, body: object): Promise<void> => {
   await ask("answer", { thread, body: { interruptId: question.id, ...body } });
   wrote();
-  tell("Answered. The turn goes on when an agent runs the thread.");
+  tell("Answered. The turn continues when an agent runs the thread.");
 };
 
 export const AnswerDialog = (props: Props) =>

@@ -29,7 +29,7 @@ export const SettleDialog = ({
           await ask("settle", { thread, body: { toolCallId: execution.toolCallId, outcome, by, reason, result } });
           localStorage.setItem(NAME_KEY, by);
           wrote();
-          tell("Recorded. The model is told when the thread goes on.");
+          tell("Recorded. The model is told when the thread continues.");
         }}
       >
         {execution.idempotencyKey !== undefined && (

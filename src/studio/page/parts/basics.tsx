@@ -48,7 +48,7 @@ export const StandingBadges = ({ standing }: { readonly standing: ShownStanding 
         </Badge>
       )}
       {waiting !== undefined && (
-        <Badge tone="ask" icon="question" title="A person has to answer before it goes on">
+        <Badge tone="ask" icon="question" title="A person has to answer before it continues">
           {waiting === 1 ? "waiting for an answer" : `waiting for ${plural(waiting, "answer")}`}
         </Badge>
       )}
