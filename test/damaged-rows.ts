@@ -3,7 +3,7 @@ import { isReadable } from "../src/checkpoint/log/listed-threads.ts";
 import type { ThreadLog } from "../src/checkpoint/log/thread-log.ts";
 import { put, recordAt } from "../src/testing/thread-log-cases/sample-records.ts";
 
-/** An empty log in tables, and somebody who can change rows by hand. */
+/** An empty log in tables, with a client that can change rows by hand. */
 export interface LogInTables {
   readonly log: ThreadLog;
   /** `tables`: what the names of its tables begin with. */

@@ -221,7 +221,7 @@ export class Service {
 }
 
 /** For public operations, which touch no thread. */
-const NO_ACCESS: Principal = { key: "nobody", scopes: new Set(), tenant: undefined, owner: "nobody" };
+const NO_ACCESS: Principal = { key: "public", scopes: new Set(), tenant: undefined, owner: "public" };
 
 const NO_PRECONDITIONS: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 

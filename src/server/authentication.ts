@@ -47,7 +47,7 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const TENANT = /^[A-Za-z0-9_.-]{1,63}$/;
 
 /** Without any tokens, every caller that reaches the service may do everything. */
-const FULL_ACCESS: Principal = { key: "anybody", scopes: new Set(SCOPES), tenant: undefined, owner: "anybody" };
+const FULL_ACCESS: Principal = { key: "no token", scopes: new Set(SCOPES), tenant: undefined, owner: "no token" };
 
 export class Authentication {
   readonly #known: readonly { readonly digest: Buffer; readonly principal: Principal }[] | undefined;

@@ -23,7 +23,7 @@ export interface PostgresPlace {
 export function postgresPlace(url: string): PostgresPlace {
   const schema = `suite_${randomBytes(6).toString("hex")}`;
   const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
-  // A server that is stopped ends idle connections too, and that is nobody's failure.
+  // A server that is stopped ends idle connections too, which fails no query.
   pool.on("error", () => undefined);
   const roles: string[] = [];
   const opened: Checkpointer[] = [];
