@@ -69,6 +69,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface ModelTool {
   readonly name: string;
   readonly description?: string;
+  /** Whether the provider is asked to hold the model to the schema. */
+  readonly strict?: boolean;
   readonly inputSchema: JsonSchema;
 }
 

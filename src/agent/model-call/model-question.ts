@@ -21,7 +21,13 @@ export interface ModelQuestion {
 export async function buildRequest(context: RunContext): Promise<ModelQuestion> {
   const { parts, session, prompt, modelSignal: signal, emit } = context;
   const usual = offeredTools(context);
-  const shown = await prompt.messages(context, usual.map(modelTool));
+  const { threadId, metadata, runtime } = context;
+  const told = new Map(
+    await Promise.all(
+      usual.map(async (tool) => [tool, await modelTool(tool, { threadId, metadata, runtime })] as const),
+    ),
+  );
+  const shown = await prompt.messages(context, [...told.values()]);
   const changes = await preparedStep(
     context,
     shown,
@@ -29,7 +35,7 @@ export async function buildRequest(context: RunContext): Promise<ModelQuestion> 
   );
   const { model = parts.model, tools: names } = changes;
   const offered = names === undefined ? usual : usual.filter(({ name }) => names.includes(name));
-  const tools = offered.map(modelTool);
+  const tools = offered.flatMap((tool) => told.get(tool) ?? []);
   const output =
     parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
   const wanted = changes.messages === undefined ? shown : repairHistory(changes.messages);

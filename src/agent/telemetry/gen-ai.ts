@@ -102,7 +102,7 @@ export const toolSpan = ({ name, description }: Tool, callId: string, attempt: n
     "gen_ai.tool.name": name,
     "gen_ai.tool.call.id": callId,
     "gen_ai.tool.type": "function",
-    ...(description !== undefined && { "gen_ai.tool.description": description }),
+    ...(typeof description === "string" && { "gen_ai.tool.description": description }),
     "holdfast.tool.attempt": attempt,
   },
 });

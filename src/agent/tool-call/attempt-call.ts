@@ -1,13 +1,13 @@
 import { reasonOf } from "../../errors.ts";
 import { sleep } from "../../internal/time.ts";
 import type { ToolExecution } from "../../state/fields.ts";
-import type { ToolCall } from "../../state/message.ts";
+import type { Message, ToolCall } from "../../state/message.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { subjectIn } from "../run/run-subject.ts";
 import { type AskedSoFar, askPerson, InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import { type Delegation, LeftOpen, type ThreadUsage, TimeIsUp, timedOut } from "./sub-agent.ts";
-import type { Tool, ToolContext } from "./tool.ts";
+import type { CallPlace, Tool, ToolContext } from "./tool.ts";
 import { failure, type Outcome, OutcomeUnknown, success } from "./tool-result.ts";
 
 /** Runs a tool once: until it ends, asks a person, runs out of time, or the run is cancelled. */
@@ -127,6 +127,25 @@ function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall, spe
   };
 }
 
+/** What decides about a call is told of it. */
+export const callPlace = (context: RunContext, call: ToolCall): CallPlace => ({
+  toolCallId: call.id,
+  threadId: context.threadId,
+  metadata: context.metadata,
+  runtime: context.runtime,
+  get messages() {
+    return messagesBefore(context, call);
+  },
+});
+
+function messagesBefore({ session }: RunContext, { id }: ToolCall): readonly Message[] {
+  const { messages } = session.state;
+  const at = messages.findLastIndex(
+    (message) => message.role === "assistant" && message.toolCalls?.some((call) => call.id === id) === true,
+  );
+  return messages.slice(0, Math.max(at, 0));
+}
+
 export function toolContext(
   context: RunContext,
   call: ToolCall,
@@ -137,14 +156,18 @@ export function toolContext(
   const asked: AskedSoFar = new Map();
   return {
     toolCallId: call.id,
+    threadId: context.threadId,
+    metadata: context.metadata,
+    runtime: context.runtime,
+    // Made when it is asked for: a conversation may be long.
+    get messages() {
+      return messagesBefore(context, call);
+    },
     idempotencyKey: execution.idempotencyKey ?? call.id,
     attempt: execution.attempts ?? 1,
-    threadId: context.threadId,
     signal,
-    metadata: context.metadata,
     subject: subjectIn(context.session.state),
     session: context.task,
-    runtime: context.runtime,
     progress: (progress) => context.emit({ type: "tool-progress", toolCallId: call.id, toolName: call.name, progress }),
     later: <Result>(options = {}) => Later.after<Result>(options, context.parts.now()),
     // Never settles until it is answered: a tool that catches everything must not continue as if it had been.

@@ -117,10 +117,10 @@ export function changedTools(state: AgentState, tools: readonly Tool[]): string 
 
 const hashesOf = (tools: readonly Tool[]): ToolHashes =>
   Object.fromEntries(
-    tools.map(({ name, description = "", schema, effect }) => [
+    tools.map(({ name, description, schema, effect }) => [
       name,
       createHash("sha256")
-        .update(canonicalJson([name, description, schema.jsonSchema, effect]))
+        .update(canonicalJson([name, typeof description === "string" ? description : "", schema.jsonSchema, effect]))
         .digest("hex")
         .slice(0, 16),
     ]),

@@ -4,11 +4,11 @@ import type { ToolExecution } from "../../state/fields.ts";
 import type { ToolCall } from "../../state/message.ts";
 import { guardedCall } from "../guards.ts";
 import type { RunContext } from "../run/run-context.ts";
-import { toolContext } from "./attempt-call.ts";
+import { callPlace, toolContext } from "./attempt-call.ts";
 import { type Approval, approvalIdOf } from "./interrupts.ts";
 import { overdue } from "./later.ts";
 import { argumentsHash, earlierSuccess, type LedgerCall } from "./ledger.ts";
-import type { Tool, VerifiedOutcome } from "./tool.ts";
+import type { CallPlace, Tool, VerifiedOutcome } from "./tool.ts";
 import { failure, type Outcome, READ_RESULT, success } from "./tool-result.ts";
 
 /** What becomes of a call: it waits, it has an outcome without being run, or it may be run. */
@@ -52,7 +52,7 @@ export async function prepare(context: RunContext, ledgerCall: LedgerCall): Prom
   if (known !== undefined) return { outcome: { status: "succeeded", content: known.content } };
   if (execution.status === "started") return afterCrash(context, tool, input, call, execution);
   if (answered === undefined && execution.status === "intended") {
-    const needed = await decideApproval(tool, input);
+    const needed = await decideApproval(tool, input, callPlace(context, call));
     if (typeof needed === "string") return { outcome: failure(needed) };
     if (needed) return askForApproval(context, call, execution);
   }
@@ -80,9 +80,9 @@ const couldNotCheck = (error: unknown): { readonly faults: readonly string[] } =
 });
 
 /** Whether a person must agree, or why that could not be found out: then the call is not run. */
-async function decideApproval(tool: Tool, input: unknown): Promise<boolean | string> {
+async function decideApproval(tool: Tool, input: unknown, place: CallPlace): Promise<boolean | string> {
   try {
-    return await tool.needsApproval(input);
+    return await tool.needsApproval(input, place);
   } catch (error) {
     return `Whether this call needs a person's approval could not be found out: ${reasonOf(error)}`;
   }

@@ -4,6 +4,8 @@ import { modelTool, tool } from "./tool.ts";
 
 const nothing = (): void => undefined;
 
+const HERE = { threadId: undefined, metadata: {}, runtime: undefined };
+
 test("a tool acts at most once unless it says otherwise", () => {
   expect(tool({ name: "a", execute: nothing }).effect).toBe("atMostOnce");
   expect(tool({ name: "a", effect: "pure", execute: nothing }).effect).toBe("pure");
@@ -35,18 +37,20 @@ test.each([Number.NaN, -1, 0, 3e9])("a time-out of %s ms is refused: a timer can
   expect(() => tool({ name: "a", timeoutMs, execute: nothing })).toThrow(/timeoutMs/);
 });
 
-test("a model is told the name, the words and the schema, and nothing else", () => {
+test("a model is told the name, the words and the schema, and nothing else", async () => {
   const inputSchema = { type: "object", properties: { n: { type: "number" } } };
-  expect(modelTool(tool({ name: "a", description: "counts", inputSchema, execute: nothing }))).toEqual({
+  expect(await modelTool(tool({ name: "a", description: "counts", inputSchema, execute: nothing }), HERE)).toEqual({
     name: "a",
     description: "counts",
     inputSchema,
   });
 });
 
-test("a Standard Schema is told to the model as JSON Schema", () => {
+test("a Standard Schema is told to the model as JSON Schema", async () => {
   const inputSchema = standardSchema({ type: "object" }, (value) => ({ value }));
-  expect(modelTool(tool({ name: "a", inputSchema, execute: nothing })).inputSchema).toEqual({ type: "object" });
+  expect((await modelTool(tool({ name: "a", inputSchema, execute: nothing }), HERE)).inputSchema).toEqual({
+    type: "object",
+  });
 });
 
 test("a Standard Schema that cannot be told to a model is refused with what to do", () => {

@@ -8,6 +8,7 @@ import {
 } from "../../internal/known-options.ts";
 import type { JsonSchema, ModelTool } from "../../models/model.ts";
 import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../../models/schema.ts";
+import type { Message } from "../../state/message.ts";
 import type { Subjects } from "../../state/people/subjects.ts";
 import type { SessionPort } from "../ports.ts";
 import type { Later, LaterOptions } from "./later.ts";
@@ -22,23 +23,29 @@ import type { Delegation } from "./sub-agent.ts";
  */
 export type ToolEffect = "pure" | "idempotent" | "atMostOnce";
 
-export interface ToolContext<Runtime = unknown> {
+/** Where a call is made. */
+export interface CallPlace<Runtime = unknown> {
   readonly toolCallId: string;
+  readonly threadId: string | undefined;
+  /** The thread's, with what the run was given. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** What the run was given as `runtime`: connections, clients, the user who is signed in. Never stored. */
+  readonly runtime: Runtime;
+  /** The conversation up to the message that makes the call. */
+  readonly messages: readonly Message[];
+}
+
+export interface ToolContext<Runtime = unknown> extends CallPlace<Runtime> {
   /** The same for every attempt at this call, in every process. Hand it to what you call. */
   readonly idempotencyKey: string;
   /** 1, or more when an earlier attempt was cut off. */
   readonly attempt: number;
-  readonly threadId: string | undefined;
   /** Aborts on cancellation and on the tool's time-out. */
   readonly signal: AbortSignal;
-  /** The thread's, with what the run was given. */
-  readonly metadata: Readonly<Record<string, unknown>>;
   /** Who the run is about: what a tool stores of them carries it, as in `store.put(namespace, key, value, { metadata: { subject } })`. */
   readonly subject: Subjects | undefined;
   /** The working state of the session that the run is a task of. It is in memory: no attempt after a crash finds it. */
   readonly session: Pick<SessionPort, "getWorking" | "setWorking"> | undefined;
-  /** What the run was given as `runtime`: connections, clients, the user who is signed in. Never stored. */
-  readonly runtime: Runtime;
   /** Shown as a `tool-progress` event, and on a page as a preliminary result. Never stored. */
   progress(progress: unknown): void;
   /**
@@ -77,7 +84,10 @@ export interface ToolOptions<
   Returned = unknown,
 > {
   readonly name: Name;
-  readonly description?: string;
+  /** What the model is told of it; a function is asked before each model call. */
+  readonly description?: string | DescribeTool<Runtime>["of"];
+  /** Asks the provider to hold the model to the schema, where it can. @default the provider's */
+  readonly strict?: boolean;
   /** zod, valibot, arktype or JSON Schema. @default no arguments */
   readonly inputSchema?: Schema;
   /** With plain JSON Schema the type of `input` is yours to state: the schema is what is checked. */
@@ -92,7 +102,7 @@ export interface ToolOptions<
   /** Asked after a crash about a call that was begun; may look the idempotency key up in what was called. */
   verify?(input: SchemaOutput<Schema>, context: ToolContext<Runtime>): VerifiedOutcome | Promise<VerifiedOutcome>;
   /** A person must agree first. @default false */
-  readonly needsApproval?: boolean | NeedsApproval<Schema>["decide"];
+  readonly needsApproval?: boolean | NeedsApproval<Schema, Runtime>["decide"];
   /** @default no limit */
   readonly timeoutMs?: number;
   /** A call that fails is tried again, with the same key, also after a crash. Needs effect "idempotent" or "pure". */
@@ -102,8 +112,14 @@ export interface ToolOptions<
 }
 
 /** A method, so that its parameter may be given a narrower type, as with `execute`. */
-interface NeedsApproval<Schema extends AnySchema> {
-  decide(input: SchemaOutput<Schema>): boolean | Promise<boolean>;
+interface NeedsApproval<Schema extends AnySchema, Runtime> {
+  decide(input: SchemaOutput<Schema>, place: CallPlace<Runtime>): boolean | PromiseLike<boolean>;
+}
+
+/** What a description may depend on. */
+export type ModelCallPlace<Runtime = unknown> = Pick<CallPlace<Runtime>, "threadId" | "metadata" | "runtime">;
+interface DescribeTool<Runtime> {
+  of(place: ModelCallPlace<Runtime>): string | PromiseLike<string>;
 }
 
 /** A tool as events name it: its name, what it takes and what it gives. */
@@ -123,7 +139,8 @@ type ResultOf<Returned> =
 /** A tool as the loop uses it. Make one with `tool()`. */
 export interface Tool<Runtime = unknown, Name extends string = string, Input = unknown, Result = unknown>
   extends NamedTool<Name, Input, Result> {
-  readonly description: string | undefined;
+  readonly description: string | ((place: ModelCallPlace) => string | PromiseLike<string>) | undefined;
+  readonly strict?: boolean | undefined;
   readonly schema: ReadySchema;
   readonly effect: ToolEffect;
   readonly reusesResult: boolean;
@@ -134,7 +151,7 @@ export interface Tool<Runtime = unknown, Name extends string = string, Input = u
   /** For a sub-agent, in place of `execute`. */
   readonly delegate?: (input: unknown, context: ToolContext, delegation: Delegation) => Promise<unknown>;
   verify: ((input: unknown, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>) | undefined;
-  needsApproval(input: unknown): boolean | Promise<boolean>;
+  needsApproval(input: unknown, place: CallPlace): boolean | PromiseLike<boolean>;
   /** Whether there are calls of it that need approval. */
   readonly mayNeedApproval?: boolean;
   /** Never there: says to the types what the tool needs of a run's `context`. */
@@ -171,7 +188,8 @@ export function tool<
   if (!EFFECTS.has(effect)) throw new TypeError(`tool "${name}": effect must be one of ${[...EFFECTS].join(", ")}`);
   return {
     name,
-    description: options.description,
+    description: options.description as Tool["description"],
+    strict: options.strict,
     schema: readySchema(options.inputSchema ?? NO_ARGUMENTS, `tool "${name}": inputSchema`),
     effect,
     reusesResult: reuseResult,
@@ -181,20 +199,33 @@ export function tool<
     execute: execute as Tool["execute"],
     verify: options.verify as Tool["verify"],
     mayNeedApproval: needsApproval !== false,
-    needsApproval: (input) =>
-      typeof needsApproval === "function" ? needsApproval(input as SchemaOutput<Schema>) : needsApproval,
+    needsApproval: (input, place) =>
+      typeof needsApproval === "function"
+        ? needsApproval(input as SchemaOutput<Schema>, place as CallPlace<Runtime>)
+        : needsApproval,
   };
 }
 
-export const modelTool = ({ name, description, schema }: Tool): ModelTool => ({
-  name,
-  ...(description !== undefined && { description }),
-  inputSchema: schema.jsonSchema,
-});
+export async function modelTool(
+  { name, description, schema, strict }: Tool,
+  place: ModelCallPlace,
+): Promise<ModelTool> {
+  const told: unknown = typeof description === "function" ? await description(place) : description;
+  if (told !== undefined && typeof told !== "string") {
+    throw new TypeError(`tool "${name}": description() must return a text, not ${described(told)}`);
+  }
+  return {
+    name,
+    ...(told !== undefined && { description: told }),
+    ...(strict !== undefined && { strict }),
+    inputSchema: schema.jsonSchema,
+  };
+}
 
 const OPTIONS: OptionKinds<ToolOptions<AnySchema>> = {
   name: "string",
-  description: "string",
+  description: ["string", "function"],
+  strict: "boolean",
   // arktype's schemas are functions.
   inputSchema: ["object", "function"],
   execute: "function",
@@ -226,7 +257,6 @@ const FOREIGN: ReadonlySet<string> = new Set([
   "type",
   "id",
   "title",
-  "strict",
   "outputSchema",
   "inputExamples",
   "providerOptions",

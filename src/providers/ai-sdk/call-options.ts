@@ -45,10 +45,11 @@ export async function toCallOptions(
   };
 }
 
-const functionTool = ({ name, description, inputSchema }: ModelTool): object => ({
+const functionTool = ({ name, description, strict, inputSchema }: ModelTool): object => ({
   type: "function",
   name,
   ...(description !== undefined && { description }),
+  ...(strict !== undefined && { strict }),
   inputSchema,
 });
 
