@@ -6,7 +6,7 @@ const config: ViteUserConfig = defineConfig({
     include: ["test/campaigns/*.test.ts"],
     globalSetup: ["test/services/desk.ts"],
     testTimeout: 1_800_000,
-    hookTimeout: 120_000,
+    hookTimeout: 600_000,
     fileParallelism: false,
     disableConsoleIntercept: true,
   },

@@ -8,6 +8,7 @@ import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CoreAgent } from "../../src/agent/agent.ts";
 import { tool } from "../../src/agent/tool-call/tool.ts";
+import { StateError } from "../../src/errors.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { openShared } from "./shared-storage.ts";
 import { listen, say } from "./speaking.ts";
@@ -39,11 +40,21 @@ const agent = new CoreAgent({
   lease: { ttlMs: 2000 },
 });
 
+/** Whether there is nothing to do. A storage that does not answer in time is asked again. */
+async function isQuiet(): Promise<boolean> {
+  try {
+    const last = (await checkpointer.load("t"))?.messages.at(-1);
+    const isTurnOver = last === undefined || (last.role === "assistant" && (last.toolCalls ?? []).length === 0);
+    return isTurnOver && (await checkpointer.signals("t")).length === 0;
+  } catch (error) {
+    if (StateError.is(error, "TIMEOUT")) return true;
+    throw error;
+  }
+}
+
 say("ready");
 while (!isOver) {
-  const last = (await checkpointer.load("t"))?.messages.at(-1);
-  const isTurnOver = last === undefined || (last.role === "assistant" && (last.toolCalls ?? []).length === 0);
-  if (isTurnOver && (await checkpointer.signals("t")).length === 0) {
+  if (await isQuiet()) {
     await sleep(10);
     continue;
   }
