@@ -7,11 +7,14 @@ import { textOf, userMessage } from "../src/state/message.ts";
 export const conversation = (length: number): AgentState =>
   AgentState.create({ messages: Array.from({ length }, (_, index) => userMessage(`message ${index + 1}`)) });
 
+/** Large enough for a record to have its body apart. */
+const AND_SO_ON = " and so on".repeat(60);
+
 /** One checkpoint a message, named c1, c2, c3 … */
 export async function grow(checkpointer: Checkpointer, threadId: string, length: number): Promise<AgentState> {
   let state = AgentState.create();
   for (let number = 1; number <= length; number++) {
-    state = state.withMessage(userMessage(`message ${number}`));
+    state = state.withMessage(userMessage(`message ${number}${AND_SO_ON}`));
     await checkpointer.save(state, threadId, { checkpointId: `c${number}` });
   }
   return state;
@@ -42,7 +45,7 @@ const saveAs =
   (checkpointId: string): Operation =>
   async (checkpointer) => {
     const state = await loaded(checkpointer, "t");
-    return checkpointer.save(state.withMessage(userMessage("added")), "t", { checkpointId });
+    return checkpointer.save(state.withMessage(userMessage(`added${AND_SO_ON}`)), "t", { checkpointId });
   };
 
 /**

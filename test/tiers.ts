@@ -48,7 +48,7 @@ const WIDE: readonly string[] = [
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/oci/*.test.ts",
   "src/checkpoint/dict/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
-  "src/checkpoint/bucket-log/{batches,cost}.test.ts",
+  "src/checkpoint/bucket-log/{batches,cost,leftovers}.test.ts",
   "test/object-store-requests.test.ts",
   "test/http/{conformance-items,conformance-sqlite,conformance-tenant,hostile-transport}.test.ts",
   "test/sealing/{conformance,conformance-storages,conformance-stores,killed}.test.ts",

@@ -5,7 +5,7 @@
  * `holdfast/conformance` proves the duties.
  *
  * Common duties. Names are 1 to 1024 bytes of letters, digits and `. _ ~ / -`, at most
- * 250 of them between two slashes, and none is another's folder (`a` beside `a/b`):
+ * 200 of them between two slashes, and none is another's folder (`a` beside `a/b`):
  * that is what storages take that keep objects as files. Two different names never
  * share a place, also where they differ in upper and lower case only. Every answer is of now: a `get` or a `list` that begins after a
  * write returned sees it, in every process. Only "not there" is an answer; every
@@ -110,6 +110,12 @@ export interface BucketSource {
   readonly secrets?: readonly string[];
   /** What a `put` that returned survives. */
   readonly durability: Durability;
+  /** Whether `put` and `deleteIf` keep to their conditions against every process, and not in this one alone. @default true */
+  readonly conditional?: boolean;
+  /** Whether the bucket can be listed. One that cannot takes objects of any size. @default true */
+  readonly lists?: boolean;
+  /** The largest record. @default 67108864 */
+  readonly maxRecordBytes?: number;
   /** Called once, on first use; again after it failed. */
   open(): Promise<ObjectBucket>;
   /** The code for an error of the client, or `undefined` for one that is not the client's. */

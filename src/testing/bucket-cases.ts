@@ -23,7 +23,7 @@ const NAMES: readonly string[] = [
   "a~2fb",
   "a/b~/c",
   "a0",
-  "x".repeat(240),
+  "x".repeat(200),
   `${"folder/".repeat(40)}${"y".repeat(200)}`,
   // The rest of 1024 is for a prefix of the fixture's.
   LONGEST,

@@ -137,7 +137,7 @@ describe("errors", () => {
 
   test("a missing page is CORRUPT and named, never a shorter history", async () => {
     const log = await filledLog(oci.place, "t", 40);
-    const page = oci.names().find((name) => /0000000001-[^/]*\.page$/.test(name))!;
+    const page = oci.names().find((name) => /0000000001-[^/]*-page$/.test(name))!;
     oci.standIn.objects().delete(page);
     const fresh = new OciLog(logOptions(oci.place));
     const failure = await fresh.list("t", { limit: 100 }).catch((error: unknown) => error);

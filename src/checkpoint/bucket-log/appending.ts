@@ -3,16 +3,9 @@ import { isExpected } from "../log/driver-rules.ts";
 import type { AppendOutcome, AppendRequest } from "../log/thread-log.ts";
 import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
 import { planAppend, planFirst } from "./plan-append.ts";
-import { documentOf, isFinished, placedTail, type StoredThread } from "./thread-document.ts";
+import { documentOf, isFinished, type OtherLife, placedTail, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import {
-  type FoundDocument,
-  type Life,
-  NOTHING,
-  OVERTAKEN,
-  type ThreadStore,
-  untilNotOvertaken,
-} from "./thread-store.ts";
+import { type FoundDocument, NOTHING, OVERTAKEN, type ThreadStore, untilNotOvertaken } from "./thread-store.ts";
 
 /**
  * First finish what an earlier change left undone, then write what this one pushes
@@ -53,7 +46,7 @@ async function appendTo(
       : await planAppend(store, { threadId, life: thread.life }, thread, request);
   if (document !== undefined && !isFinished(document)) await finish(store, document);
   const life = { threadId, life: next.life };
-  const announced = thread === undefined && parts.length > 0 ? await announce(store, found, life) : found;
+  const announced = thread === undefined && parts.length > 0 ? await announce(store, found, threadId, life) : found;
   if (announced === undefined) return OVERTAKEN;
   await inParallel(parts, (part) => store.writePart(life, part));
   const committed = await store.commit(
@@ -73,10 +66,12 @@ async function appendTo(
 export function announce(
   store: ThreadStore,
   found: FoundDocument,
-  { threadId, life }: Life,
+  threadId: string,
+  { life, parts }: OtherLife,
 ): Promise<FoundDocument | undefined> {
   const { copying = [], over = [] } = found.document ?? {};
-  return store.commit(found, documentOf(threadId, { thread: undefined, copying: [...copying, life], over }));
+  const next = { thread: undefined, copying: [...copying, { life, ...(parts !== undefined && { parts }) }], over };
+  return store.commit(found, documentOf(threadId, next));
 }
 
 /** The commit is made, even if the cleaning up fails; then the next one does it. */

@@ -134,7 +134,7 @@ test("more objects to delete than a document can name are named in a list, and c
   const drop = Array.from({ length: 58 }, (_, index) => index + 2);
   const request = requestFor(recordAt(61, { base: 61 }), { drop });
   const bodiesIn = (objects: Map<string, FoundObject>): number =>
-    [...objects.keys()].filter((name) => name.endsWith(".body")).length;
+    [...objects.keys()].filter((name) => name.endsWith("-body")).length;
   expect(bodiesIn(prepared)).toBeGreaterThan(50);
   let lists = 0;
   for (let n = 1, died = true; died; n++) {
@@ -144,13 +144,13 @@ test("more objects to delete than a document can name are named in a list, and c
       .append("t", request)
       .catch(() => undefined);
     died = bucket.died;
-    if ([...objects.keys()].some((name) => name.includes(".list"))) lists++;
+    if ([...objects.keys()].some((name) => name.includes("-list"))) lists++;
     const again = on(objects, maxObjectBytes);
     await again.append("t", request);
     await again.append("t", { expected: placeAt(61), record: recordAt(62) });
     expect(bodiesIn(objects), `cut off at request ${n}`).toBeLessThan(5);
     // One that a process wrote before it died, and that no document names, goes with the thread.
-    if (!died) expect([...objects.keys()].filter((name) => name.includes(".list"))).toEqual([]);
+    if (!died) expect([...objects.keys()].filter((name) => name.includes("-list"))).toEqual([]);
     expect((await again.readRecords("t", { limit: 99 }))?.records.map(({ seq }) => seq)).toEqual([1, 60, 61, 62]);
     await again.remove("t");
     expect([...objects.keys()]).toEqual([]);

@@ -1,9 +1,9 @@
 import { inParallel } from "../../internal/concurrency.ts";
 import { announce, finishCommitted } from "./appending.ts";
-import { sweepLife } from "./finishing.ts";
-import { newRandomName } from "./layout.ts";
+import { sweepOther } from "./finishing.ts";
+import { bodyName, newRandomName, pageName } from "./layout.ts";
 import type { StoredRecord } from "./stored-object.ts";
-import { documentOf, isFinished, type StoredThread } from "./thread-document.ts";
+import { documentOf, isFinished, type OtherLife, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import {
   type FoundDocument,
@@ -37,7 +37,9 @@ export function copyThread(
       if (isWithinDocument(thread)) {
         return becomeThread(store, NOTHING, life, { ...thread, life: life.life, generation });
       }
-      const announced = await announceCopy(store, life, generation);
+      const parts = store.lists ? undefined : await partsOfCopy(new ThreadReader(store, source, thread), thread);
+      const own: OtherLife = { life: life.life, ...(parts !== undefined && { parts }) };
+      const announced = await announceCopy(store, target, own, generation);
       if (typeof announced === "string") return announced;
       try {
         const copy = { ...(await copyParts(store, source, thread, life)), generation };
@@ -45,10 +47,10 @@ export function copyThread(
         const isThere = (await store.load(source)).document?.thread?.life === thread.life;
         const outcome = isThere ? await becomeThread(store, announced, life, copy) : OVERTAKEN;
         if (outcome === "copied") return outcome;
-        await withdraw(store, life);
+        await withdraw(store, target, own);
         return outcome;
       } catch (error) {
-        await withdraw(store, life).catch(() => undefined);
+        await withdraw(store, target, own).catch(() => undefined);
         throw error;
       }
     },
@@ -58,12 +60,21 @@ export function copyThread(
 /** Whether a thread consists of its document alone. */
 const isWithinDocument = (thread: StoredThread): boolean =>
   isFinished({ thread, over: [] }) &&
-  thread.pages.length === 0 &&
+  thread.pages.length + thread.stale.length === 0 &&
   thread.recent.every(({ body }) => body.inline !== undefined);
+
+/** What `copyParts` will write, for a bucket in which it could not be found. */
+async function partsOfCopy(reader: ThreadReader, { pages, recent }: StoredThread): Promise<readonly string[]> {
+  const records = [...(await inParallel(pages, (page) => reader.onPage(page))).flat(), ...recent];
+  const apart = records.filter(({ body }) => body.inline === undefined);
+  const names = pages.map(({ first }) => pageName({ first, suffix: "" }));
+  return [...names, ...apart.map(({ entry }) => bodyName(entry.seq, ""))];
+}
 
 function announceCopy(
   store: ThreadStore,
-  { threadId, life }: Life,
+  threadId: string,
+  other: OtherLife,
   generation: string,
 ): Promise<FoundDocument | "copied" | "target exists"> {
   return untilNotOvertaken<FoundDocument | "copied" | "target exists">(
@@ -71,7 +82,7 @@ function announceCopy(
     async (found) => {
       const { document } = found;
       if (document?.thread !== undefined) return outcomeAt(document.thread, generation);
-      return (await announce(store, found, { threadId, life })) ?? OVERTAKEN;
+      return (await announce(store, found, threadId, other)) ?? OVERTAKEN;
     },
   );
 }
@@ -109,6 +120,7 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
     pages,
     recent: await inParallel(thread.recent, copied),
     toDelete: [],
+    stale: [],
   };
 }
 
@@ -130,8 +142,8 @@ function becomeThread(
     const { document } = found;
     if (document?.thread !== undefined) return outcomeAt(document.thread, copy.generation);
     const { copying = [], over = [] } = document ?? {};
-    if (mustBeAnnounced && !copying.includes(life)) return { givenUp: true };
-    const others = copying.filter((other) => other !== life);
+    const others = copying.filter((other) => other.life !== life);
+    if (mustBeAnnounced && others.length === copying.length) return { givenUp: true };
     const committed = await store.commit(found, documentOf(threadId, { thread: copy, over: [...over, ...others] }));
     if (committed === undefined) return OVERTAKEN;
     await finishCommitted(store, threadId, committed);
@@ -140,23 +152,22 @@ function becomeThread(
 }
 
 /** Takes back a copy that must not appear. Until its objects are gone, the document leads to them. */
-async function withdraw(store: ThreadStore, life: Life): Promise<void> {
-  const { threadId } = life;
+async function withdraw(store: ThreadStore, threadId: string, own: OtherLife): Promise<void> {
+  const isOwn = ({ life }: OtherLife): boolean => life === own.life;
   const isThread = await untilNotOvertaken<boolean>(
     () => store.load(threadId),
     async (found) => {
       const { document } = found;
-      if (document?.thread?.life === life.life) return true;
-      if (document === undefined || !document.copying.includes(life.life)) return false;
-      const copying = document.copying.filter((other) => other !== life.life);
-      const next = documentOf(threadId, { ...document, copying, over: [...document.over, life.life] });
+      if (document?.thread !== undefined && isOwn(document.thread)) return true;
+      if (document === undefined || !document.copying.some(isOwn)) return false;
+      const copying = document.copying.filter((other) => !isOwn(other));
+      const next = documentOf(threadId, { ...document, copying, over: [...document.over, own] });
       return (await store.commit(found, next)) === undefined ? OVERTAKEN : false;
     },
   );
   if (isThread) return;
-  await sweepLife(store, life);
+  await sweepOther(store, threadId, own);
   const found = await store.load(threadId);
   const { thread, copying = [], over = [] } = found.document ?? {};
-  const saysNothing = thread === undefined && copying.length === 0 && over.every((other) => other === life.life);
-  if (saysNothing) await store.discard(threadId, found);
+  if (thread === undefined && copying.length === 0 && over.every(isOwn)) await store.discard(threadId, found);
 }

@@ -93,7 +93,7 @@ describe("a damaged thread in a bucket", () => {
     for (let seq = 2; seq <= 40; seq++) {
       await put(log, "thread-20", recordAt(seq, { head: 1, checkpointId: undefined }));
     }
-    const pages = [...bucket.objects.keys()].filter((name) => name.endsWith(".page"));
+    const pages = [...bucket.objects.keys()].filter((name) => name.endsWith("-page"));
     for (const name of pages) bucket.objects.delete(name);
     expect(pages).not.toHaveLength(0);
     const { met, unreadable } = await walk(bucket, 10);

@@ -17,6 +17,7 @@ describe("the names of threads", () => {
       expect(name).toMatch(/^[A-Za-z0-9_~-]+$/);
       expect(isThreadName(name), name).toBe(true);
       expect(encodeURIComponent(name)).toBe(name);
+      expect(name.length, "some services refuse 230 bytes").toBeLessThanOrEqual(200);
     }
   });
 

@@ -6,9 +6,9 @@ import { nodeCrypto } from "../../internal/node-builtins.ts";
  *
  *   <prefix>threads/user-42                                  one object for each thread, its "document"
  *   <prefix>records/user-42/6b1f22c09d7e4a31/                one life of that thread; the name is random
- *                                            0000000001-9c02….page records 1 to 64
- *                                            0000000065-1d77….page records 65 to 80
- *                                            0000000070-51be….body the body of record 70, which is large
+ *                                            0000000001-9c02…-page records 1 to 64
+ *                                            0000000065-1d77…-page records 65 to 80
+ *                                            0000000070-51be…-body the body of record 70, which is large
  *
  * A document holds the newest records, small bodies included: a save writes one
  * object, however many records it brings, and a load of a short thread reads
@@ -39,8 +39,11 @@ import { nodeCrypto } from "../../internal/node-builtins.ts";
  *    seen first, and that the document read *afterwards* does not speak of, is
  *    over for ever and may be deleted.
  *
+ * A bucket that cannot list is not searched for what a life holds: a document then names
+ * the parts of every life that has ended or is under way.
+ *
  * What is larger than the bucket's `maxObjectBytes` lies in several objects:
- * `….body`, `….body.1`, `….body.2`. Documents never are: records that do not fit
+ * `…-body`, `…-body-1`, `…-body-2`. Documents never are: records that do not fit
  * into one are on pages from the start. A first save that is larger than a document
  * announces its life before it writes anything else, as a copy does.
  */
@@ -59,12 +62,21 @@ export interface Sizes {
   readonly documentRecords: number;
   /** A page of this size is left alone: editing one of its records rewrites all of it. */
   readonly fullPage: number;
+  /**
+   * How many parts a save writes or deletes beside its document, as far as it has the choice: pages that were merged
+   * may wait to be deleted, because what they hold is in others. `Infinity` where such deletions cost nothing.
+   */
+  readonly partsPerSave: number;
 }
+
+/** The most pages that wait to be deleted. */
+export const MOST_STALE = 16;
 
 export const sizesFor = (maxObjectBytes: number): Sizes => ({
   inlineBody: Math.min(16 * 1024, maxObjectBytes / 96),
   documentRecords: maxObjectBytes / 48,
   fullPage: Math.min(2 * 1024 * 1024, maxObjectBytes * 0.6),
+  partsPerSave: Number.POSITIVE_INFINITY,
 });
 
 /** A name may have 1024 bytes; what comes after the prefix needs up to 320. */
@@ -79,9 +91,9 @@ export function checkedPrefix(prefix: string): string {
   throw new StateError("INVALID_ARGUMENT", `the option "prefix" takes ${rule}, as in "prod/"`);
 }
 
-/** With the hash this stays below 255: stores that keep objects as files take no longer name between two slashes. */
-const LONGEST_PLAIN_NAME = 240;
-const KEPT_OF_A_LONG_NAME = 150;
+/** Stores that keep objects as files take 255 bytes between two slashes, and some add names of their own to these. */
+const LONGEST_NAME = 200;
+const KEPT_OF_A_LONG_NAME = 130;
 
 /**
  * The name of a thread's document and folder: the id itself, with unsafe
@@ -91,7 +103,7 @@ const KEPT_OF_A_LONG_NAME = 150;
  */
 export function threadName(threadId: string): string {
   const plain = escaped(threadId);
-  if (plain.length <= LONGEST_PLAIN_NAME) return plain;
+  if (plain.length <= LONGEST_NAME) return plain;
   const hash = nodeCrypto().createHash("sha256").update(threadId, "utf8").digest("hex");
   return `${beginning(plain)}~~${hash}`;
 }
@@ -136,33 +148,62 @@ const withSuffix = (stem: string, suffix: string): string => (suffix === "" ? st
 
 /** A page is named after its first record. */
 export const pageName = ({ first, suffix }: { readonly first: number; readonly suffix: string }): string =>
-  `${withSuffix(numberName(first), suffix)}.page`;
-export const bodyName = (seq: number, suffix: string): string => `${withSuffix(numberName(seq), suffix)}.body`;
+  `${withSuffix(numberName(first), suffix)}-page`;
+export const bodyName = (seq: number, suffix: string): string => `${withSuffix(numberName(seq), suffix)}-body`;
 
 /** What is larger than an object may be lies in several: the name itself, and the same with a number behind it. */
 export const piecesOf = (name: string, pieces = 1): string[] => [
   name,
-  ...Array.from({ length: pieces - 1 }, (_, index) => `${name}.${index + 1}`),
+  ...Array.from({ length: pieces - 1 }, (_, index) => `${name}-${index + 1}`),
 ];
 
 /** The part that a piece belongs to. */
-export const partOfPiece = (name: string): string => name.replace(/\.\d+$/, "");
+export const partOfPiece = (name: string): string => name.replace(/(?<=-[a-z]+)-\d+$/, "");
 
 /** Names of parts to delete, where they are too many for the document: it names the list. */
-export const listName = (suffix: string): string => `${withSuffix(numberName(0), suffix)}.list`;
-export const isList = (part: string): boolean => part.endsWith(".list");
+export const listName = (suffix: string): string => `${withSuffix(numberName(0), suffix)}-list`;
+export const isList = (part: string): boolean => part.endsWith("-list");
+export const isPage = (part: string): boolean => part.endsWith("-page");
+
+/** What the name of a part ends in behind its first record; empty for one of a copy. */
+export const suffixOf = (part: string): string => /^\d+-(\w+)-/.exec(part)?.[1] ?? "";
 
 /** The first record of a part of a life. */
 export const firstRecordOf = (part: string): number => Number.parseInt(part, 10);
 
-/** Full names of objects, below one prefix. */
+/** Full names of objects, below one prefix. A bucket that takes other names has a layout of its own. */
 export class Layout {
+  readonly prefix: string;
   readonly documents: string;
   readonly records: string;
+  /** Behind the name of a thread and of a life. */
+  readonly separator: string = "/";
 
-  constructor(prefix: string) {
-    this.documents = `${prefix}threads/`;
-    this.records = `${prefix}records/`;
+  constructor(prefix: string, documents = `${prefix}threads/`, records = `${prefix}records/`) {
+    this.prefix = prefix;
+    this.documents = documents;
+    this.records = records;
+  }
+
+  nameOf(threadId: string): string {
+    return threadName(threadId);
+  }
+
+  idOf(name: string): string | undefined {
+    return idOfThreadName(name);
+  }
+
+  isName(name: string): boolean {
+    return isThreadName(name);
+  }
+
+  /** What the names of all threads begin with whose ids begin with `prefix`. */
+  beginning(prefix: string): string {
+    return namePrefix(prefix);
+  }
+
+  sizes(maxObjectBytes: number): Sizes {
+    return sizesFor(maxObjectBytes);
   }
 
   document(name: string): string {
@@ -170,10 +211,16 @@ export class Layout {
   }
 
   folder(name: string): string {
-    return `${this.records}${name}/`;
+    return `${this.records}${name}${this.separator}`;
   }
 
   life(name: string, life: string): string {
-    return `${this.folder(name)}${life}/`;
+    return `${this.folder(name)}${life}${this.separator}`;
+  }
+
+  /** Of which thread, and of which life of it, the part is that has this name. */
+  placeOf(part: string): { readonly name: string; readonly life: string } {
+    const [name = "", life = ""] = part.slice(this.records.length).split(this.separator, 2);
+    return { name, life };
   }
 }

@@ -18,7 +18,7 @@ import {
 import { append } from "./appending.ts";
 import { copyThread } from "./copying.ts";
 import { removeLeftovers } from "./finishing.ts";
-import { checkedPrefix } from "./layout.ts";
+import { checkedPrefix, Layout } from "./layout.ts";
 import { Removals } from "./removing.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { ThreadStore, untilNotOvertaken } from "./thread-store.ts";
@@ -35,26 +35,27 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   readonly secrets: readonly string[];
   readonly capabilities: LogCapabilities;
   readonly #source: BucketSource;
-  readonly #prefix: string;
+  readonly #layout: Layout;
   readonly #bucket: OpenOnce<Opened> = new OpenOnce(() => this.#connect());
   #isClosed = false;
 
-  constructor(source: BucketSource, prefix: string) {
+  /** `place` is the prefix of all names, or how they are made where that is not enough. */
+  constructor(source: BucketSource, place: string | Layout) {
     super();
     this.name = source.name;
     this.secrets = source.secrets ?? [];
     this.capabilities = {
       durability: source.durability,
-      conditionalAppend: true,
-      listThreads: true,
+      conditionalAppend: source.conditional ?? true,
+      listThreads: source.lists ?? true,
       // Lifecycle rules go by the age of objects, not by a time for each thread.
       ttl: false,
-      maxRecordBytes: 64 * 1024 * 1024,
+      maxRecordBytes: source.maxRecordBytes ?? 64 * 1024 * 1024,
       // However long a chain is, it has few pages, and they are read at once.
       maxChainRecords: Number.POSITIVE_INFINITY,
     };
     this.#source = source;
-    this.#prefix = checkedPrefix(prefix);
+    this.#layout = typeof place === "string" ? new Layout(checkedPrefix(place)) : place;
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -121,6 +122,7 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
     readonly cursor?: string;
     readonly limit: number;
   }): Promise<LogPage<ListedThread>> {
+    if (!this.capabilities.listThreads) throw cannotList();
     const { store } = await this.#open();
     return walkThreads(store, options);
   }
@@ -138,7 +140,7 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   override async scrub(): Promise<ScrubReport> {
     const { store } = await this.#open();
     await removeLeftovers(store);
-    const { done, remains } = await store.bucket.deleteOlderVersions(this.#prefix);
+    const { done, remains } = await store.bucket.deleteOlderVersions(this.#layout.prefix);
     return {
       done: ["objects that held it were deleted", ...done],
       remains: [...remains, "replicas of the bucket, and copies that rules of it made"],
@@ -169,7 +171,12 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   }
 
   async #connect(): Promise<Opened> {
-    const store = new ThreadStore(await this.#source.open(), this.#prefix);
+    const store = new ThreadStore(await this.#source.open(), this.#layout, this.capabilities.listThreads);
     return { store, removals: new Removals(store) };
   }
 }
+
+const cannotList = (): StateError =>
+  new StateError("UNSUPPORTED", 'this storage has no list(): the capability "listThreads" is false', {
+    capability: "listThreads",
+  });

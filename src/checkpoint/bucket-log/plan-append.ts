@@ -2,10 +2,17 @@ import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { recordsIn, replacedNothing } from "../log/driver-rules.ts";
 import type { AppendRequest, LogEntry, LogRecord } from "../log/thread-log.ts";
-import { bodyName, namedAfter, newRandomName, pageName, piecesOf, RECORDS_IN_DOCUMENT } from "./layout.ts";
+import { bodyName, MOST_STALE, namedAfter, newRandomName, pageName, piecesOf, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { type Merge, neighboursToMerge, newestToMerge } from "./merging.ts";
 import { bodyBytes, entryOf, type StoredRecord } from "./stored-object.ts";
-import { documentOf, finishedThread, type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
+import {
+  documentOf,
+  finishedThread,
+  type OtherLife,
+  type StoredPage,
+  type StoredThread,
+  tailOf,
+} from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import type { Life, PagePart, Part, ThreadStore } from "./thread-store.ts";
 
@@ -31,6 +38,7 @@ export async function planFirst(store: ThreadStore, threadId: string, request: A
     pages: [],
     recent: [],
     toDelete: [],
+    stale: [],
   };
   const recent = recordsIn(request).map((record) => ({
     entry: entryOf(record),
@@ -62,6 +70,8 @@ class AppendPlan {
   readonly #replace: ReadonlyMap<number, LogRecord>;
   readonly #parts: Part[] = [];
   readonly #toDelete: string[] = [];
+  /** Pages that were merged. */
+  readonly #stale: string[];
   /** Pages still to be written, with their content. A page that is merged first is never written. */
   readonly #unwritten = new Map<StoredPage, PagePart>();
 
@@ -71,6 +81,7 @@ class AppendPlan {
     this.#life = life;
     this.#reader = new ThreadReader(store, life.threadId, thread);
     this.#thread = thread;
+    this.#stale = [...thread.stale];
     this.#records = recordsIn(request);
     this.#floor = Math.max(thread.floor, dropBelow);
     this.#drop = new Set(drop);
@@ -80,7 +91,14 @@ class AppendPlan {
   async make(): Promise<PlannedAppend> {
     const { pages: before, recent: held } = this.#thread;
     await this.#assertReplacedAreThere();
-    const kept = before.filter(({ last }) => last >= this.#floor);
+    const [kept, below] = [
+      before.filter(({ last }) => last >= this.#floor),
+      before.filter(({ last }) => last < this.#floor),
+    ];
+    const isLeftToSweep = below.length > 0 && this.#store.lists;
+    if (!isLeftToSweep) {
+      for (const page of below) this.#toDelete.push(...(await this.#reader.partsOf(page)));
+    }
     let pages = (await this.#edited(kept)).filter((page) => page !== undefined);
     let recent = this.#editedRecords(held).map((record) => this.#pushedOut(record));
     if (this.#isFull(held) && hasRecords(recent)) {
@@ -93,10 +111,10 @@ class AppendPlan {
       floor: this.#floor,
       // Only the pages themselves know which large bodies lie below the floor, and these pages go as a
       // whole: a sweep finds the bodies.
-      swept: kept.length < before.length ? this.#thread.swept : this.#floor,
+      swept: isLeftToSweep ? this.#thread.swept : this.#floor,
       pages,
       recent,
-      toDelete: this.#toDelete,
+      ...this.#deletions(pages),
     };
     const next = await this.#fitted(changed);
     for (const page of next.pages) {
@@ -104,6 +122,15 @@ class AppendPlan {
       if (planned !== undefined) this.#parts.push(planned);
     }
     return { parts: this.#parts, next };
+  }
+
+  /** What is to be deleted at once, and what may wait. With an edit nothing waits: what it takes out may be in a page that was merged. */
+  #deletions(pages: readonly StoredPage[]): Pick<StoredThread, "toDelete" | "stale"> {
+    const isEdit = this.#drop.size + this.#replace.size > 0 || this.#floor > this.#thread.floor;
+    const writes = this.#parts.length + pages.filter((page) => this.#unwritten.has(page)).length;
+    const isFree = isEdit || this.#stale.length > MOST_STALE;
+    const most = isFree ? this.#stale.length : Math.max(0, this.#store.sizes.partsPerSave - writes);
+    return { toDelete: [...this.#toDelete, ...this.#stale.slice(0, most)], stale: this.#stale.slice(most) };
   }
 
   #isFull(held: readonly StoredRecord[]): boolean {
@@ -120,9 +147,9 @@ class AppendPlan {
     const pages = hasRecords(older)
       ? await this.#merged([...thread.pages, this.#planned(newRandomName(), older)])
       : thread.pages;
-    const paged = { ...thread, pages, recent: tail, toDelete: this.#toDelete };
+    const paged = { ...thread, pages, recent: tail, ...this.#deletions(pages) };
     if (fits(paged)) return paged;
-    const list = this.#store.listPart(this.#life, this.#toDelete);
+    const list = this.#store.listPart(this.#life, paged.toDelete);
     const listed = { ...paged, toDelete: piecesOf(list.name, list.pieces.length) };
     if (!fits(listed)) throw tooLarge();
     this.#parts.push(list);
@@ -179,7 +206,7 @@ class AppendPlan {
     for (const page of pages.slice(from, from + count)) {
       const planned = this.#unwritten.get(page);
       records.push(...(planned?.records ?? (await this.#reader.onPage(page))));
-      if (planned === undefined) this.#toDelete.push(...piecesOf(pageName(page), page.pieces));
+      if (planned === undefined) this.#stale.push(...piecesOf(pageName(page), page.pieces));
     }
     const merged = hasRecords(records) ? [this.#planned(newRandomName(), records)] : [];
     return [...pages.slice(0, from), ...merged, ...pages.slice(from + count)];
@@ -228,7 +255,7 @@ class AppendPlan {
 }
 
 /** Room for what a document says beside the thread. */
-const MANY_LIVES: readonly string[] = Array.from({ length: 64 }, () => "0123456789abcdef");
+const MANY_LIVES: readonly OtherLife[] = Array.from({ length: 40 }, () => ({ life: "0123456789abcdef" }));
 
 const tooLarge = (): StateError =>
   new StateError(

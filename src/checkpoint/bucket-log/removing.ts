@@ -2,9 +2,9 @@ import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
 import { isExpected } from "../log/driver-rules.ts";
 import type { KnownPlace } from "../log/thread-log.ts";
-import { sweepFolder } from "./finishing.ts";
-import { threadName } from "./layout.ts";
-import { documentOf, placedTail, type ThreadDocument } from "./thread-document.ts";
+import { sweepRemains } from "./finishing.ts";
+import { documentOf, type OtherLife, placedTail, type StoredThread, type ThreadDocument } from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
 import { type FoundDocument, NOTHING, OVERTAKEN, type ThreadStore, untilNotOvertaken } from "./thread-store.ts";
 
 type Removal = "removed" | "absent" | "moved";
@@ -61,9 +61,15 @@ class OneRemoval {
       if (thread === undefined)
         return document.copying.length === 0 ? this.#finish(found) : this.#giveUp(found, document);
       if (ifTail !== undefined && !isExpected(placedTail(thread), ifTail)) return "moved";
-      const over = [...document.over, ...document.copying, thread.life];
+      const over = [...document.over, ...document.copying, await this.#ended(thread)];
       return this.#end(found, documentOf(this.#threadId, { thread: undefined, over }));
     });
+  }
+
+  async #ended(thread: StoredThread): Promise<OtherLife> {
+    const { life } = thread;
+    if (this.#store.lists) return { life };
+    return { life, parts: await new ThreadReader(this.#store, this.#threadId, thread).parts() };
   }
 
   async #end(found: FoundDocument, next: ThreadDocument): Promise<Removal | typeof OVERTAKEN> {
@@ -86,7 +92,7 @@ class OneRemoval {
   async #finish(found: FoundDocument): Promise<Removal> {
     const { document } = found;
     if (document !== undefined && document.revision === this.#refused?.revision) this.mayHaveEnded = true;
-    await sweepFolder(this.#store, threadName(this.#threadId));
+    await sweepRemains(this.#store, this.#store.layout.nameOf(this.#threadId), document);
     if (document?.copying.length === 0) await this.#store.discard(this.#threadId, found);
     return this.mayHaveEnded ? "removed" : "absent";
   }
@@ -98,7 +104,7 @@ class OneRemoval {
     } catch (error) {
       if (!StateError.is(error, "CORRUPT")) throw error;
       this.mayHaveEnded = true;
-      await this.#store.deleteObjects([this.#store.layout.document(threadName(this.#threadId))]);
+      await this.#store.deleteObjects([this.#store.layout.document(this.#store.layout.nameOf(this.#threadId))]);
       return NOTHING;
     }
   }

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import type { LogEntry, LogRecord } from "../log/thread-log.ts";
 import { OBJECT_FORMAT } from "./layout.ts";
 
@@ -35,7 +35,7 @@ export function unpackObject(name: string, bytes: Buffer): UnpackedObject {
   return { content: JSON.parse(json.toString()) as Record<string, unknown>, bodies: bytes.subarray(end) };
 }
 
-const checksum = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("base64url");
+const checksum = (bytes: Uint8Array): string => nodeCrypto().createHash("sha256").update(bytes).digest("base64url");
 
 /** Where the body of a record is: inline, or in its own object whose name ends in `suffix`. */
 export type StoredBody = { readonly inline: Uint8Array } | ({ readonly inline: undefined } & BodyPlace);
@@ -67,6 +67,14 @@ export const entryOf = ({ seq, writeId, base, head, checkpointId, names, header,
   metadata,
 });
 
+/** The lengths of the bodies behind the JSON of a page or a document. */
+export function inlineLengths({ records, thread }: Readonly<Record<string, unknown>>): readonly number[] {
+  const stored = (records ??
+    (thread as { readonly recent?: unknown } | undefined)?.recent ??
+    []) as readonly RecordJson[];
+  return stored.flatMap(({ body }) => (typeof body === "number" ? [body] : []));
+}
+
 /** Records for the JSON part. Inline bodies follow it in the same order. */
 export const recordsToJson = (records: readonly StoredRecord[]): readonly object[] =>
   records.map(({ entry, body }) => ({
@@ -96,14 +104,14 @@ export function recordsFromJson(name: string, json: unknown, bodies: Buffer): re
   return records;
 }
 
-const WHAT_TO_DO = "Restore it from a copy of the bucket, or delete the thread";
+const WHAT_TO_DO = "Restore it from a copy of the storage, or delete the thread";
 
 export const damaged = (name: string, what: string): StateError =>
-  new StateError("CORRUPT", `the object ${name} ${what}. ${WHAT_TO_DO}`, { location: name });
+  new StateError("CORRUPT", `the object ${JSON.stringify(name)} ${what}. ${WHAT_TO_DO}`, { location: name });
 
-const tooNew = (name: string, version: number): StateError =>
+export const tooNew = (name: string, version: number): StateError =>
   new StateError(
     "INCOMPATIBLE",
-    `the object ${name} was written in format ${version}; this build reads up to ${OBJECT_FORMAT}. Upgrade holdfast to read it`,
+    `the object ${JSON.stringify(name)} was written in format ${version}; this build reads up to ${OBJECT_FORMAT}. Upgrade holdfast to read it`,
     { location: name },
   );

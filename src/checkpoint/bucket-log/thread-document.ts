@@ -18,9 +18,18 @@ export interface ThreadDocument {
   /** Missing if there is no thread and only something to clean up. */
   readonly thread: StoredThread | undefined;
   /** Lives that may be under way: copies to this thread, and first saves of many objects. The first to finish becomes the thread. */
-  readonly copying: readonly string[];
+  readonly copying: readonly OtherLife[];
   /** Lives that have ended and whose objects are to be deleted. */
-  readonly over: readonly string[];
+  readonly over: readonly OtherLife[];
+}
+
+/** A life that is not the thread. */
+export interface OtherLife {
+  readonly life: string;
+  /** Its parts, where the bucket cannot list them. */
+  readonly parts?: readonly string[];
+  /** Of one that may be under way: how many objects a sweep found of it. One that has no more at the next was given up. */
+  readonly seen?: number;
 }
 
 export interface StoredThread {
@@ -36,6 +45,8 @@ export interface StoredThread {
   readonly recent: readonly StoredRecord[];
   /** Parts of this life that no longer count. */
   readonly toDelete: readonly string[];
+  /** The same, of pages that were merged: nothing is in them that is not in others, so they may wait. */
+  readonly stale: readonly string[];
 }
 
 /** An object with consecutive records. */
@@ -62,7 +73,7 @@ export const placedTail = (thread: StoredThread | undefined): ThreadTail | undef
 export const documentOf = (
   threadId: string,
   parts: Pick<ThreadDocument, "thread"> & Partial<Pick<ThreadDocument, "copying" | "over">>,
-): ThreadDocument => ({ threadId, revision: newRandomName(), copying: [], over: [], ...parts });
+): ThreadDocument => ({ copying: [], over: [], ...parts, threadId, revision: newRandomName() });
 
 /** Whether nothing is left to delete. */
 export const isFinished = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>

@@ -1,10 +1,12 @@
+import { StateError } from "../../errors.ts";
 import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import { carries, firstUnknown, MOST_BYTES_READ } from "../log/driver-rules.ts";
 import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../log/thread-log.ts";
+import { bodyName, pageName, piecesOf } from "./layout.ts";
 import { MOST_PAGES } from "./merging.ts";
 import { bodyBytes, type StoredRecord } from "./stored-object.ts";
 import { type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
-import type { Life, ThreadStore } from "./thread-store.ts";
+import { type Life, MissingPart, type ThreadStore } from "./thread-store.ts";
 
 /**
  * What a load asks for at once: every page that a thread may have, and those that are not merged yet. The AWS SDK has
@@ -50,6 +52,22 @@ export class ThreadReader {
 
   bodyOf(record: StoredRecord): Promise<Uint8Array> {
     return this.#store.readBody(this.#life, record);
+  }
+
+  /** Every part of this life that the document knows of. One that is damaged or missing hides no other. */
+  async parts(): Promise<readonly string[]> {
+    const { pages, recent, toDelete, stale } = this.#thread;
+    const onPages = await inParallel(pages, (page) => this.partsOf(page), READS_AT_ONCE);
+    return [...onPages.flat(), ...recent.flatMap(bodyNames), ...toDelete, ...stale];
+  }
+
+  /** A page, and the bodies of its records that lie apart. */
+  async partsOf(page: StoredPage): Promise<readonly string[]> {
+    const records = await this.onPage(page).catch((error: unknown) => {
+      if (error instanceof MissingPart || StateError.is(error, "CORRUPT")) return [];
+      throw error;
+    });
+    return [...records.flatMap(bodyNames), ...piecesOf(pageName(page), page.pieces)];
   }
 
   /** The chain that ends at `target`. */
@@ -138,6 +156,10 @@ interface Ahead {
   readonly records: number;
   readonly bytes: number;
 }
+
+/** The objects of a body that lies apart. */
+const bodyNames = ({ entry, body }: StoredRecord): readonly string[] =>
+  body.inline === undefined ? piecesOf(bodyName(entry.seq, body.suffix), body.pieces) : [];
 
 function* below(ascending: readonly StoredRecord[], before: number): Generator<StoredRecord, void, undefined> {
   for (const record of ascending.toReversed()) if (record.entry.seq < before) yield record;

@@ -2,17 +2,7 @@ import type { ObjectBucket } from "../../driver/object-bucket.ts";
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { Recent } from "../../internal/recent.ts";
-import {
-  bodyName,
-  Layout,
-  listName,
-  newRandomName,
-  pageName,
-  piecesOf,
-  type Sizes,
-  sizesFor,
-  threadName,
-} from "./layout.ts";
+import { bodyName, type Layout, listName, newRandomName, pageName, piecesOf, type Sizes } from "./layout.ts";
 import {
   type BodyPlace,
   damaged,
@@ -75,19 +65,22 @@ export class ThreadStore {
   readonly bucket: ObjectBucket;
   readonly layout: Layout;
   readonly sizes: Sizes;
+  /** Whether the bucket can be listed. */
+  readonly lists: boolean;
   /** What this process wrote last: its next append to the same thread need not read it. */
   readonly #written = new Recent<FoundDocument>(DOCUMENTS_KEPT);
   /** The content under a page's name never changes, so a cached page is never outdated. */
   readonly #pages = new Recent<readonly StoredRecord[]>(BYTES_OF_PAGES_KEPT);
 
-  constructor(bucket: ObjectBucket, prefix: string) {
+  constructor(bucket: ObjectBucket, layout: Layout, lists: boolean) {
     this.bucket = bucket;
-    this.layout = new Layout(prefix);
-    this.sizes = sizesFor(bucket.maxObjectBytes);
+    this.layout = layout;
+    this.lists = lists;
+    this.sizes = layout.sizes(bucket.maxObjectBytes);
   }
 
   async load(threadId: string): Promise<FoundDocument> {
-    const name = threadName(threadId);
+    const name = this.layout.nameOf(threadId);
     const found = await this.loadNamed(name);
     const { threadId: inside = threadId } = found.document ?? {};
     if (inside === threadId) return found;
@@ -116,7 +109,7 @@ export class ThreadStore {
 
   /** Replaces what was found by `next`; `undefined` if another writer was faster. */
   async commit({ version }: FoundDocument, next: ThreadDocument): Promise<FoundDocument | undefined> {
-    const object = this.layout.document(threadName(next.threadId));
+    const object = this.layout.document(this.layout.nameOf(next.threadId));
     try {
       const written = await this.bucket.put(object, packDocument(next), version);
       return written === undefined ? undefined : { document: next, version: written };
@@ -134,7 +127,7 @@ export class ThreadStore {
    * deleting it could take a new thread with it.
    */
   async discard(threadId: string, { version }: FoundDocument): Promise<void> {
-    if (version !== undefined) await this.bucket.deleteIf(this.layout.document(threadName(threadId)), version);
+    if (version !== undefined) await this.bucket.deleteIf(this.layout.document(this.layout.nameOf(threadId)), version);
   }
 
   /** Whether the bucket takes it as one object. */
@@ -240,7 +233,7 @@ export class ThreadStore {
   }
 
   #nameOf({ threadId, life }: Life, part: string): string {
-    return `${this.layout.life(threadName(threadId), life)}${part}`;
+    return `${this.layout.life(this.layout.nameOf(threadId), life)}${part}`;
   }
 }
 

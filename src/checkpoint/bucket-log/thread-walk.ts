@@ -2,7 +2,6 @@ import { StateError } from "../../errors.ts";
 import { AT_ONCE, inParallel } from "../../internal/concurrency.ts";
 import { unreadableThread } from "../log/listed-threads.ts";
 import type { ListedThread, LogPage } from "../log/thread-log.ts";
-import { idOfThreadName, isThreadName, namePrefix } from "./layout.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { type ThreadStore, untilNotOvertaken } from "./thread-store.ts";
 
@@ -18,7 +17,7 @@ const NAMES_AT_ONCE = 1000;
 /** Walks through the threads in the order of their objects' names. The last name that was read is the cursor. */
 export async function walkThreads(store: ThreadStore, options: WalkOptions): Promise<LogPage<ListedThread>> {
   const { prefix, limit, cursor } = options;
-  if (cursor !== undefined && !isThreadName(cursor)) throw foreignCursor();
+  if (cursor !== undefined && !store.layout.isName(cursor)) throw foreignCursor();
   const items: ListedThread[] = [];
   let after = cursor;
   for await (const names of threadNames(store, prefix, after, limit)) {
@@ -39,11 +38,12 @@ async function* threadNames(
   after: string | undefined,
   limit: number,
 ): AsyncGenerator<readonly string[], void, undefined> {
-  const { documents } = store.layout;
+  const { layout } = store;
+  const { documents } = layout;
   const startAfter = after === undefined ? {} : { startAfter: `${documents}${after}` };
-  const some = { prefix: `${documents}${namePrefix(prefix)}`, pageSize: Math.min(NAMES_AT_ONCE, limit + 1) };
+  const some = { prefix: `${documents}${layout.beginning(prefix)}`, pageSize: Math.min(NAMES_AT_ONCE, limit + 1) };
   for await (const objects of store.bucket.list({ ...some, ...startAfter })) {
-    yield objects.map((object) => object.slice(documents.length)).filter(isThreadName);
+    yield objects.map((object) => object.slice(documents.length)).filter((name) => layout.isName(name));
   }
 }
 
@@ -57,7 +57,7 @@ const readSome = (store: ThreadStore, names: readonly string[], prefix: string):
     try {
       return { name, thread: await readHead(store, name, prefix) };
     } catch (error) {
-      const thread = unreadableThread(idOfThreadName(name), error);
+      const thread = unreadableThread(store.layout.idOf(name), error);
       return { name, thread: thread.threadId?.startsWith(prefix) === false ? undefined : thread };
     }
   });

@@ -53,7 +53,7 @@ export class StorageBackendAdapter extends Checkpointer {
   /** Also removes what interrupted deletions and late writers left in the storage. */
   override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
     const report = await super.vacuum(options);
-    if (!report.dryRun) await contextOf(this)?.call({ operation: "vacuum" }, () => this.#log.sweep());
+    if (!report.dryRun) await contextOf(this)?.call({ operation: "vacuum" }, () => this.#log.removeLeftovers());
     return report;
   }
 }

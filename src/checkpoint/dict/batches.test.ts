@@ -133,16 +133,15 @@ test("a reader that knows most of a thread, or wants its newest records, is not 
   const asked: string[] = [];
   const log = open(
     observed(new MapStorage(cells), (_, key) => {
-      asked.push(key.replace(/-[a-z0-9]{20,}/, ""));
+      asked.push(key);
       return undefined;
     }),
   );
   const newer = await log.readTail("t", { newerThan: placeAt(68) });
   expect(newer?.records.map(({ seq }) => seq)).toEqual([69, 70]);
-  expect(asked).toEqual(["holdfast-thread", "holdfast-body-0000000069"]);
+  expect(asked).toEqual([expect.stringMatching(/^holdfast-thread-/)]);
   asked.length = 0;
   const newest = await log.readRecords("t", { limit: 3 });
   expect(newest?.records.map(({ seq }) => seq)).toEqual([68, 69, 70]);
-  expect(asked.filter((key) => key.startsWith("holdfast-page"))).toEqual([]);
-  expect(asked).toHaveLength(3);
+  expect(asked).toEqual([expect.stringMatching(/^holdfast-thread-/)]);
 });

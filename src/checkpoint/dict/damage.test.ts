@@ -3,8 +3,11 @@ import { MapStorage } from "../../../test/dict-storages.ts";
 import { grow } from "../../../test/dict-thread-operations.ts";
 import { StateError } from "../../errors.ts";
 import { StorageBackendAdapter } from "./adapter.ts";
-import { threadKey } from "./layout.ts";
-import { sealData } from "./sealed-data.ts";
+import { DictLayout } from "./layout.ts";
+import { dataOf, objectOf } from "./stored-value.ts";
+
+const layout = new DictLayout();
+const threadKey = (threadId: string): string => layout.document(layout.nameOf(threadId));
 
 const prepared = new Map<string, string>();
 let keys: readonly string[] = [];
@@ -44,7 +47,7 @@ async function failureOf(cells: Map<string, string>): Promise<StateError> {
 
 describe("damaged data is named, and the other threads still work", () => {
   test("a thread has a document, a page and bodies", () => {
-    const kinds = keys.map((key) => key.split("-")[1]);
+    const kinds = keys.map((key) => /-(thread|page|body)\b/.exec(key)?.[1]);
     expect([...new Set(kinds)].sort()).toEqual(["body", "page", "thread"]);
   });
 
@@ -57,7 +60,7 @@ describe("damaged data is named, and the other threads still work", () => {
   });
 
   test("null says as well that something is missing", async () => {
-    const body = keys.find((key) => key.includes("-body-"))!;
+    const body = keys.find((key) => key.endsWith("-body"))!;
     const storage = new MapStorage(changed(body, undefined));
     const load = storage.load.bind(storage);
     const adapter = new StorageBackendAdapter({
@@ -80,15 +83,16 @@ describe("damaged data is named, and the other threads still work", () => {
   });
 
   test("what belongs under another key is CORRUPT", async () => {
-    const [first, second] = keys.filter((key) => key.includes("-body-"));
+    const [first, second] = keys.filter((key) => key.endsWith("-body"));
     const failure = await failureOf(changed(first!, prepared.get(second!)));
     expect(failure).toMatchObject({ code: "CORRUPT", context: { location: first } });
     expect(failure.message).toContain(second!);
   });
 
   test("a document that holds another thread's id is CORRUPT", async () => {
-    const { content } = JSON.parse(prepared.get(threadKey("other"))!) as { content: object };
-    const failure = await failureOf(changed(threadKey("t"), JSON.stringify(sealData(threadKey("t"), content))));
+    const [own, other] = [threadKey("t"), threadKey("other")];
+    const { bytes } = objectOf(other, JSON.parse(prepared.get(other)!) as object)!;
+    const failure = await failureOf(changed(own, JSON.stringify(dataOf(own, bytes))));
     expect(failure).toMatchObject({ code: "CORRUPT" });
     expect(failure.message).toContain('holds the thread "other"');
   });
@@ -111,8 +115,8 @@ describe("damaged data is named, and the other threads still work", () => {
     const whole = await readAll(prepared, "t");
     for (const key of [
       keys[0]!,
-      keys.find((key) => key.includes("-page-"))!,
-      keys.find((key) => key.includes("-body-"))!,
+      keys.find((key) => key.endsWith("-page"))!,
+      keys.find((key) => key.endsWith("-body"))!,
     ]) {
       const text = prepared.get(key)!;
       const step = Math.max(1, Math.floor(text.length / 80));

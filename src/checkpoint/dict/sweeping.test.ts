@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MapStorage, observed, type StorageCall, without } from "../../../test/dict-storages.ts";
+import { MapStorage, observed, without } from "../../../test/dict-storages.ts";
 import { grow, type Operation, operationsOn, viewsOf } from "../../../test/dict-thread-operations.ts";
 import { StorageBackendAdapter } from "./adapter.ts";
 import type { DictStorage } from "./dict-storage.ts";
@@ -75,8 +75,10 @@ describe("what faults left behind is found by the next vacuum", () => {
   test("the deletion of a thread takes away what a late writer wrote for it", async () => {
     const cells = new Map<string, string>();
     await grow(open(new MapStorage(cells)), "t", LENGTH);
-    const body = [...cells.keys()].find((key) => key.includes("-body-")) ?? "";
-    cells.set(`${body}-7`, cells.get(body) ?? "");
+    const body = [...cells.keys()].find((key) => key.endsWith("-body")) ?? "";
+    const late = body.replace(/-[0-9a-f]{16}-body$/, "-0123456789abcdef-body");
+    expect(late).not.toBe(body);
+    cells.set(late, cells.get(body) ?? "");
     await open(new MapStorage(cells)).delete("t");
     expect([...cells.keys()]).toEqual([]);
   });
@@ -110,19 +112,18 @@ describe("what faults left behind is found by the next vacuum", () => {
   test("a copy that is under way while vacuums run is not given up as long as it goes on", async () => {
     const cells = new Map<string, string>();
     await grow(open(new MapStorage(cells)), "t", 100);
-    let vacuums = 0;
-    const counts = new Map<StorageCall, number>();
+    const parts = [...cells.keys()].filter((key) => key.includes("-part-")).length;
+    let [vacuums, written] = [0, 0];
     const copying = observed(new MapStorage(cells), async (call, key) => {
-      counts.set(call, (counts.get(call) ?? 0) + 1);
-      if (call === "save" && key.includes("-page-")) {
+      if (call === "compareAndSave" && key.includes("-part-") && ++written % 20 === 0) {
         vacuums++;
         await open(new MapStorage(cells)).vacuum({ keepLast: 1000 });
       }
       return undefined;
     });
     expect(await open(copying).copyThread("t", "u")).toBe(true);
-    expect(vacuums).toBe(6);
-    expect(counts.get("save"), "copied once: six pages, and the bodies behind the newest").toBe(6 + 99);
+    expect(vacuums).toBeGreaterThanOrEqual(5);
+    expect(written, "copied once: the pages and the bodies").toBe(parts);
     expect((await open(new MapStorage(cells)).load("u"))?.messages).toHaveLength(100);
   });
 
@@ -134,12 +135,12 @@ describe("what faults left behind is found by the next vacuum", () => {
     const remains = new Map([...cells].filter(([key]) => !damaged.includes(key) && !key.includes("-thread-")));
     await open(new MapStorage(cells)).delete("gone");
     for (const [key, text] of remains) cells.set(key, text);
-    const page = damaged.find((key) => key.includes("-page-")) ?? "";
+    const page = damaged.find((key) => key.endsWith("-page")) ?? "";
     cells.set(page, (cells.get(page) ?? "").replace("c3", "c4"));
     const [orphan = "", ...others] = remains.keys();
     cells.set(orphan, "{}");
     const options = { name: "storage", durability: "memory", maxRecordBytes: 1e6 } as const;
-    await new DictLog(new MapStorage(cells), options).sweep();
+    await new DictLog(new MapStorage(cells), options).removeLeftovers();
     expect([...cells.keys()].sort()).toEqual([...damaged].sort());
     expect(others.length).toBeGreaterThan(LENGTH / 2);
     const load = open(new MapStorage(cells)).load("damaged", { checkpointId: "c3" });
