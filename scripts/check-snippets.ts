@@ -1,5 +1,5 @@
 /**
- * Type-checks every ```ts block of the README and of docs/. Each is a program of
+ * Type-checks every ```ts block of the README, of docs/ and of its folders. Each is a program of
  * its own; one that begins with "// continues" is added to the one before it on
  * the same page, and one that begins with a file's name ("// model.mjs") can be
  * imported by the others. Packages that only test/wide has are looked for there.
@@ -13,7 +13,9 @@ const OUTPUT = new URL(".snippets/", ROOT);
 
 const pages = [
   "README.md",
-  ...(await readdir(new URL("docs/", ROOT))).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
+  ...(await readdir(new URL("docs/", ROOT), { recursive: true }))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name.replaceAll("\\", "/")}`),
 ];
 await rm(OUTPUT, { recursive: true, force: true });
 await mkdir(OUTPUT, { recursive: true });
