@@ -1,5 +1,5 @@
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { sealCursor } from "../../src/driver/page.ts";
+import { signCursor } from "../../src/driver/page.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { seededRandom } from "../../test/processes/seeded-random.ts";
@@ -104,7 +104,7 @@ class Run {
         return () => counted(PAGE, checkpointer.listThreads({ limit: PAGE }));
       case "page of 50 from the middle": {
         // From the first half of the order, so that fifty follow.
-        const cursor = sealCursor("threads", `${(this.#random.below(128) + 64).toString(16)}`);
+        const cursor = signCursor("threads", `${(this.#random.below(128) + 64).toString(16)}`);
         return () => counted(PAGE, checkpointer.listThreads({ limit: PAGE, ...(cursor && { cursor }) }));
       }
       case "threads of one customer, by metadata": {

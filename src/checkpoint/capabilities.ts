@@ -42,7 +42,8 @@ export interface CheckpointerCapabilities {
   readonly searchRanksUpTo?: number;
   /**
    * Whether what is stored is sealed. "all": searches and queries by metadata read every thread. "except index": words
-   * and metadata that are about nobody lie in plain, where an index finds them; what is about people it does not find.
+   * and metadata that are about no person lie in plain, where an index finds them; what is about people it does not
+   * find.
    */
   readonly sealing: "none" | "all" | "except index";
   /** What a returned save survives. */

@@ -320,13 +320,15 @@ export class Checkpointer extends BaseCheckpointer {
     return withLease(this.#context, threadId, work, options);
   }
 
-  /** Who holds the thread's lease; `undefined` if nobody does. */
+  /** The thread's lease and its holder; `undefined` if it is free. */
   async leaseOf(threadId: string): Promise<LeaseInfo | undefined> {
     const place = this.#named("leaseOf", threadId, undefined);
     return this.#context.guard(place, () => currentLease(this.#context, threadId));
   }
 
-  /** Ends the lease of a holder that will not release it: its next save is refused. False if nobody holds it. */
+  /**
+   * Ends the lease of a holder that will not release it: its next save is refused. False if the thread has no lease.
+   */
   async breakLease(threadId: string, given?: BreakLeaseOptions): Promise<boolean> {
     this.#context.assertMayWrite("breakLease");
     const place = this.#named("breakLease", threadId, undefined);

@@ -219,9 +219,9 @@ export const contextOf = (checkpointer: object): CheckpointContext | undefined =
 const GOOD_FOR_MS = 60_000;
 
 /**
- * The storage's clock without asking for it each time: measured once, then
- * advanced with this machine's monotonic clock, which nobody sets. It is never
- * ahead of the storage's own, so that a lease is not taken too early.
+ * The storage's clock without asking for it each time: measured once, then advanced
+ * with this machine's monotonic clock, which cannot be set. It is never ahead of the
+ * storage's own, so that a lease is not taken too early.
  */
 export class StorageClock {
   readonly #context: CheckpointContext;

@@ -11,7 +11,7 @@
 
 import { assertCheckpointId, assertThreadId, assertWriteId, newId } from "../driver/ids.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
-import { openCursor, type Page, page, sealCursor } from "../driver/page.ts";
+import { type Page, page, signCursor, verifyCursor } from "../driver/page.ts";
 import { globMatcher } from "../internal/glob.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { StateFields } from "../state/fields.ts";
@@ -141,7 +141,7 @@ class GuardedCheckpointer extends BaseCheckpointer {
     const options = pageOptionsOf("listCheckpoints", given);
     assertThreadId(threadId);
     const limit = checkedLimit(options.limit, 10);
-    const cursor = openCursor("checkpoints", options.cursor);
+    const cursor = verifyCursor("checkpoints", options.cursor);
     if (limit === 0) return page<CheckpointSummary>([], options.cursor);
     if (this.#isPlain) {
       const newest = await this.#newest(threadId, {});
@@ -158,7 +158,7 @@ class GuardedCheckpointer extends BaseCheckpointer {
     let found = await ask(isOurs ? { limit: from + limit } : { limit, cursor: cursor.slice(1) });
     const theirs = found.cursor;
     if (theirs !== undefined) {
-      if (`+${theirs}` !== cursor) return page(found, sealCursor("checkpoints", `+${theirs}`));
+      if (`+${theirs}` !== cursor) return page(found, signCursor("checkpoints", `+${theirs}`));
       throw new TypeError(
         `${this.#name}.listCheckpoints() gave the same cursor twice: the last page must have no cursor`,
       );
@@ -166,7 +166,7 @@ class GuardedCheckpointer extends BaseCheckpointer {
     if (!isOurs) return page(found, undefined);
     if (found.length === from + limit) found = await ask({ limit: from + limit + 1 });
     const shown = found.slice(from, from + limit);
-    return page(shown, found.length > from + limit ? sealCursor("checkpoints", String(from + limit)) : undefined);
+    return page(shown, found.length > from + limit ? signCursor("checkpoints", String(from + limit)) : undefined);
   }
 
   async delete(threadId: string, given?: string | DeleteOptions): Promise<boolean> {
@@ -335,7 +335,7 @@ function idOf(text: string): string {
   }
 }
 
-/** A name that somebody gave has a mark in front: it may be "latest", which a plain storage may use itself. */
+/** An id that the caller chose gets a mark in front: it may be "latest", which a plain storage may use itself. */
 const storedName = (id: string): string => (/^[0-9a-f]{24}$/.test(id) ? id : `@${stored(id)}`);
 
 const givenName = (text: string): string => (text.startsWith("@") ? idOf(text.slice(1)) : text);
@@ -378,7 +378,7 @@ async function everyThread<Item extends string | ThreadSummary>(
   const { pattern = "*", standing, ...rest } = optionsOf<ListThreadsOptions>(method, given, LIST_THREADS);
   if (typeof pattern !== "string") throw invalid("pattern must be a string");
   const limit = checkedLimit(rest.limit, 100);
-  const after = openCursor("threads", rest.cursor);
+  const after = verifyCursor("threads", rest.cursor);
   const matches = globMatcher(pattern);
   const threads = new Map<string, Item>();
   for await (const each of all(ask, standing === undefined ? {} : { standing })) {
@@ -387,7 +387,7 @@ async function everyThread<Item extends string | ThreadSummary>(
   }
   const ids = [...threads.keys()].filter((id) => matches(id) && (after === undefined || id > after)).sort();
   const shown = ids.slice(0, limit);
-  const cursor = ids.length > limit ? sealCursor("threads", shown.at(-1)) : undefined;
+  const cursor = ids.length > limit ? signCursor("threads", shown.at(-1)) : undefined;
   return page(
     shown.flatMap((id) => threads.get(id) ?? []),
     cursor,

@@ -32,13 +32,13 @@ type Walk = "checkpoints" | "threads" | "metadata" | "search" | "standing";
  * plain ids as cursors and would accept any text: a listing that starts in the
  * wrong place looks like an empty storage.
  */
-export function sealCursor(walk: Walk, cursor: string | undefined): string | undefined {
+export function signCursor(walk: Walk, cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const text = Buffer.from(cursor, "utf8").toString("base64url");
   return `${text}.${proofOf(walk, text)}`;
 }
 
-export function openCursor(walk: Walk, cursor: unknown): string | undefined {
+export function verifyCursor(walk: Walk, cursor: unknown): string | undefined {
   if (cursor === undefined) return undefined;
   const [text = "", proof, ...rest] = typeof cursor === "string" ? cursor.split(".") : [];
   if (rest.length === 0 && proof === proofOf(walk, text)) return Buffer.from(text, "base64url").toString("utf8");

@@ -17,7 +17,7 @@ import { readableThreads } from "../checkpoint/log/listed-threads.ts";
 import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/log/thread-log.ts";
 import { assertThreadId } from "../driver/ids.ts";
 import { invalid } from "../driver/options.ts";
-import { openCursor, type Page, page, sealCursor } from "../driver/page.ts";
+import { type Page, page, signCursor, verifyCursor } from "../driver/page.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { ListReader, listThread } from "./history/listing.ts";
@@ -245,7 +245,7 @@ export class CheckpointSaver implements Saver {
     const query = { prefix: checkedPrefix(prefix), limit: size };
     const found: string[] = [];
     const warnings = new Warnings();
-    let cursor = openCursor("threads", start);
+    let cursor = verifyCursor("threads", start);
     do {
       const page = { ...query, limit: size - found.length, ...(cursor !== undefined && { cursor }) };
       if (page.limit === 0) break;
@@ -255,7 +255,7 @@ export class CheckpointSaver implements Saver {
       }
       cursor = answer.cursor;
     } while (cursor !== undefined);
-    return page(found, sealCursor("threads", cursor), warnings.list);
+    return page(found, signCursor("threads", cursor), warnings.list);
   }
 
   /** Waits for pending writes. The storage is closed too, unless it belongs to a checkpointer. */

@@ -10,10 +10,10 @@ export const MOST_UNINDEXED: number = 16 * APPENDS_PER_INDEXING;
 const QUIET_TURNS = 2;
 
 /**
- * Keeps the backlog of an index short that a driver updates after appends instead
- * of within them (`ThreadLog.catchUp`). There is one for each log, whoever
- * appends: a checkpointer or the service on top of it. Appends come first: as long
- * as they follow one another without a pause, indexing waits, within limits.
+ * Keeps the backlog of an index short that a driver updates after appends instead of
+ * within them (`ThreadLog.catchUp`). There is one for each log, shared by a
+ * checkpointer and a service on top of it. Appends come first: as long as they follow
+ * one another without a pause, indexing waits, within limits.
  */
 export class DeferredIndex {
   readonly #context: CheckpointContext;

@@ -1,4 +1,4 @@
-import { openCursor, sealCursor } from "../../driver/page.ts";
+import { signCursor, verifyCursor } from "../../driver/page.ts";
 import { SEALED_HEADER } from "../../driver/unopened.ts";
 import { MOST_WARNINGS, type ThreadWarning, Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
@@ -40,22 +40,22 @@ export async function findThreads(context: CheckpointContext, options: ListThrea
   const warnings = new Warnings();
   const [prefix, limit] = [globPrefix(pattern), checkedLimit(options.limit, 100)];
   if (context.log.capabilities.metadataQuery && wanted?.every(isIndexed)) {
-    const query = { prefix, limit, cursor: openCursor("standing", options.cursor) };
+    const query = { prefix, limit, cursor: verifyCursor("standing", options.cursor) };
     const [found] = await Promise.all([
       queryStanding(context, [...new Set(wanted)], query, matches, warnings),
       lookRound(context, prefix),
     ]);
     noteUnread(context, prefix, matches, warnings);
-    return { items: found.items, cursor: sealCursor("standing", found.cursor), warnings };
+    return { items: found.items, cursor: signCursor("standing", found.cursor), warnings };
   }
-  const query = { prefix, limit, cursor: openCursor("threads", options.cursor) };
+  const query = { prefix, limit, cursor: verifyCursor("threads", options.cursor) };
   const found = await gather(context, query, {
     warnings,
     isMeant: matches,
     test: (thread) => wanted === undefined || standsSo(thread, wanted, warnings),
     showsUnreadable: wanted === undefined,
   });
-  return { items: found.items, cursor: sealCursor("threads", found.cursor), warnings };
+  return { items: found.items, cursor: signCursor("threads", found.cursor), warnings };
 }
 
 const STANDINGS: Readonly<Record<keyof Standing, true>> = {
@@ -133,7 +133,7 @@ export async function findByMetadata(
   const query = {
     prefix: checkedPrefix(options.threadPrefix),
     limit: checkedLimit(options.limit, 100),
-    cursor: openCursor("metadata", options.cursor),
+    cursor: verifyCursor("metadata", options.cursor),
   };
   const warnings = new Warnings();
   const found = context.log.capabilities.metadataQuery
@@ -145,7 +145,7 @@ export async function findByMetadata(
         showsUnreadable: false,
       });
   if (found.items.length === 0) await noteSealedThreads(context, "queryByMetadata", query.prefix, warnings);
-  return { items: found.items, cursor: sealCursor("metadata", found.cursor), warnings };
+  return { items: found.items, cursor: signCursor("metadata", found.cursor), warnings };
 }
 
 const queryIndex = (
@@ -360,7 +360,7 @@ function noteUnread(
 
 const LOOKED_AT = 3;
 
-/** Whoever met none once does not look again: that would cost every search that finds nothing. */
+/** Contexts in which a look found none. They do not look again: that would cost every search that finds nothing. */
 const metNone = new WeakSet<CheckpointContext>();
 
 /**

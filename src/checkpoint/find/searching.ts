@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { openCursor, page, sealCursor } from "../../driver/page.ts";
+import { page, signCursor, verifyCursor } from "../../driver/page.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
 import { searchWords } from "../../state/words.ts";
@@ -14,7 +14,7 @@ import { checkedLimit, checkedPrefix, everyThread, noteSealedThreads } from "./f
 import { openPlace, placeOf } from "./search-place.ts";
 import { summariseThread } from "./summary.ts";
 
-/** More than anybody searches for. Each one costs an index a lookup. */
+/** More than any real search has. Each one costs an index a lookup. */
 const MOST_WORDS = 1000;
 const LONGEST_QUERY = 65_536;
 
@@ -48,7 +48,7 @@ export async function searchThreads(
     score,
   }));
   const cursor = found.more === undefined ? undefined : JSON.stringify([question, found.more]);
-  return ordered(hits, sealCursor("search", cursor), found.order, warnings);
+  return ordered(hits, signCursor("search", cursor), found.order, warnings);
 }
 
 /** The order is not enumerable, like the cursor. */
@@ -62,9 +62,9 @@ const ordered = (
 const digestOf = (parts: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
 
-/** The place in a cursor, which belongs to one query: behind another one's hits it would leave out some in silence. */
+/** The place in a cursor, which belongs to one query: used with another query, it would silently leave out hits. */
 function placeIn(cursor: unknown, question: string): string | undefined {
-  const text = openCursor("search", cursor);
+  const text = verifyCursor("search", cursor);
   if (text === undefined) return undefined;
   const [asked, place] = JSON.parse(text) as [string, string];
   if (asked === question) return place;

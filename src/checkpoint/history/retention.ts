@@ -29,9 +29,9 @@ export interface Removed {
 }
 
 /**
- * Where many threads are one call, a vacuum is as much work as the storage can do. Nobody waits for it, and others wait
- * for their saves: so it rests after each wave for this share of the time that the wave took. To take checkpoints out of
- * a thread that stays is a dozen statements for the storage, and to remove a thread one or two.
+ * Where many threads are one call, a vacuum is as much work as the storage can do. It is in no hurry, and callers wait
+ * for their saves: so it rests after each wave for this share of the time that the wave took. Removing checkpoints from
+ * a thread that stays takes a dozen statements, and removing a thread one or two.
  */
 const REST = { afterRemovals: 0.1, afterEdits: 0.4 };
 

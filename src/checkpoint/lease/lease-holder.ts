@@ -2,9 +2,9 @@ import { hostname } from "node:os";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
 
 /**
- * Which process holds a lease. It is recorded with the lease, so that a lease
- * left behind by a dead process on the same machine blocks nobody. If nobody can
- * tell, the lease's time decides.
+ * Which process holds a lease. It is recorded with the lease, so that a lease left
+ * behind by a dead process on the same machine blocks no other. If that cannot be
+ * determined, the lease's time decides.
  */
 export interface LeaseHolder {
   /** For people. */

@@ -91,7 +91,7 @@ export async function leaseFault(
   return leasedTo(current);
 }
 
-/** How long a lease still excludes others, by the storage's clock. A holder known to be dead excludes nobody. */
+/** How long a lease still excludes others, by the storage's clock. It is 0 for a holder known to be dead. */
 export const timeLeft = async (context: CheckpointContext, current: LeaseState): Promise<number> =>
   ownedByDead(context, current) ? 0 : current.expiresAt - (await context.storageNow());
 

@@ -92,7 +92,7 @@ interface Terms extends Required<Omit<LeaseOptions, "signal">> {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Refuses nonsensical terms before anybody relies on them. */
+/** Refuses nonsensical terms before the lease is taken. */
 export const assertLeaseOptions = (options: LeaseOptions): void => void checkedTerms(options);
 
 function checkedTerms({ owner = newId(), ttlMs = 30_000, waitMs = 0, signal }: LeaseOptions): Terms {

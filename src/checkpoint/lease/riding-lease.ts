@@ -110,7 +110,7 @@ export class RidingLease {
     rememberPosition(context, state, thread.id, { ...position, tail });
   }
 
-  /** The run is over, even if the lease could not be released: nobody in this process has to wait for it any more. */
+  /** The run is over, even if the lease could not be released: other runs in this process need not wait for it. */
   end(): void {
     liveLeases().delete(this.id);
     this.#ended();

@@ -191,7 +191,7 @@ export class PrefixLog extends LogLayer {
     return named.filter(({ threadId }) => threadId !== "");
   }
 
-  /** Never returns what the log below finds outside its prefix: no answer is better than somebody else's. */
+  /** Never returns what the log below finds outside its prefix: no answer is better than another prefix's. */
   #outside({ threadId }: { readonly threadId: string }): string {
     if (threadId.startsWith(this.#prefix)) return threadId.slice(this.#prefix.length);
     throw new StateError("CORRUPT", "the storage answered with a thread that was not asked for");

@@ -42,8 +42,8 @@ export interface LogEntry {
   /** The first name of a record that is a checkpoint. Records with one are listed. */
   readonly checkpointId: string | undefined;
   /**
-   * Further names under which the record is found; left out where there are none. Names and checkpoint ids are one
-   * set: several records may carry the same one, and whoever asks for it gets the newest of them.
+   * Further names under which the record is found; left out where there are none. Names and checkpoint ids are one set:
+   * several records may carry the same one, and a lookup gets the newest of them.
    */
   readonly names?: readonly string[];
   /** Opaque text, a few hundred bytes. */
@@ -172,9 +172,9 @@ export interface LogCapabilities {
   /** The longest thread id in bytes, for a layer that adds a prefix and so accepts less. Default 1088. */
   readonly maxThreadIdBytes?: number;
   /**
-   * How many calls for different threads the driver takes at once because they travel together: whoever has work in
-   * very many threads has so many under way. Each is answered as if it had come alone: a thread that is locked,
-   * damaged, moved or gone is no other call's trouble. Default 1.
+   * How many calls for different threads the driver can batch into one round trip. Bulk jobs keep this many in flight.
+   * Each is answered as if it had come alone: a thread that is locked, damaged, moved or gone fails no other call.
+   * Default 1.
    */
   readonly callsTogether?: number;
   /**

@@ -39,9 +39,9 @@ const OPERATION = "erase";
 export interface Looking {
   readonly forgets: Forgets;
   readonly warnings: Warnings;
-  /** Whom threads are about, as far as somebody looked before. */
+  /** Whom threads are about, as far as earlier erasures and exports have read. */
   readonly index: SubjectIndex;
-  /** Told of a graph's thread with values that nobody can look into. */
+  /** Called for a graph's thread with values of which the content cannot be read. */
   readonly onOpaque: () => void;
   /**
    * Threads that were written to since then are left to the next look: one that a writer fills faster than it is
@@ -120,8 +120,8 @@ async function notHeld(
 }
 
 /**
- * Puts placeholders where the thread holds something about those people; says how many records that were. With
- * `holding`, nobody else writes to the thread from then on.
+ * Puts placeholders where the thread holds something about those people; returns how many records that were. With
+ * `holding`, other writers are held off from the thread from then on.
  */
 export async function eraseInThread(
   context: CheckpointContext,

@@ -20,11 +20,11 @@ export interface WrittenFork {
 }
 
 /**
- * A fork or a copy that is made while somebody is erased may hold what was erased
- * from its source after it was read, and be written after the erasure's last
- * look. So whoever made it looks once it is there: at the source, which says
- * whether anything was erased from it since, and at the storage's mark, by which
- * an erasure that is outrun by copies holds them off. Then the copy goes again.
+ * A fork or a copy that is made during an erasure may hold what was erased from its
+ * source after it was read, and be written after the erasure's last look. So its maker
+ * checks once it is there: at the source, which says whether anything was erased from
+ * it since, and at the storage's mark, by which an erasure that is outrun by copies
+ * holds them off. Then the copy is removed again.
  */
 export async function assertCopyMayStay(
   context: CheckpointContext,
@@ -81,12 +81,15 @@ export async function assertNewThreadMayStay(
   throw notMade(context, place);
 }
 
-/** Whoever is named is named by a member whose name ends like this; a text that happens to say so costs a look. */
+/** A member that names people has a name that ends like this; a text that happens to contain it only costs a look. */
 const mayNamePeople = ({ body, metadata }: LogRecord): boolean =>
   metadata?.includes('subject"') === true ||
   Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('subject"');
 
-/** Another process may have found the copy and written to it: it goes all the same, because no caller was told that it is there. */
+/**
+ * Another process may have found the copy and written to it: it is removed all the same, because no caller was told
+ * that it exists.
+ */
 async function removeCopy(
   context: CheckpointContext,
   { operation }: { readonly operation: string },
@@ -104,7 +107,7 @@ const areNewThreadsHeldOff = async (
   place: { readonly operation: string; readonly threadId: string },
 ): Promise<boolean> => isHeldOff(context, await newThreadsHeldOff(context, place));
 
-/** What holds new threads off, as the storage's mark says. */
+/** The erasures that hold new threads off, from the storage's mark. */
 export async function newThreadsHeldOff(
   context: CheckpointContext,
   place: { readonly operation: string; readonly threadId: string },
@@ -119,13 +122,12 @@ export async function newThreadsHeldOff(
 }
 
 /**
- * An erasure that a writer outruns holds that writer off. It says so in the facts of each thread that it found again:
- * its mark moves the tail, so whoever was about to write is refused, reads the facts, and waits. Nothing has to be
- * asked for that: a save sees the facts of the tail that it builds on. New threads are held off in the storage's mark
- * (`erasure-mark.ts`).
+ * An erasure that a writer outruns holds that writer off, by the facts of each thread that it found again: its mark
+ * moves the tail, so the next write is refused, its writer reads the facts, and waits. That costs no extra read: a save
+ * sees the facts of the tail that it builds on. New threads are held off by the storage's mark (`erasure-mark.ts`).
  *
- * Each erasure has an entry of its own, with a time at which it ends by itself, so that a killed one
- * holds off no one for long, and two at once do not end each other's.
+ * Each erasure has an entry of its own, with a time at which it ends by itself, so that a killed one does not hold
+ * writers off for long, and two at once do not end each other's.
  */
 export type HeldOff = Readonly<Record<string, number>>;
 

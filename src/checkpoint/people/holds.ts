@@ -24,9 +24,9 @@ import { type Keeps, lookInto } from "./people-in-thread.ts";
 import { subjectIndexOf } from "./subject-index.ts";
 
 /**
- * Legal holds, in a thread of the package's own in the storage of what they
- * hold. They are read before each thread that something is taken from, and never
- * remembered: whoever places a hold need not know who is deleting just now.
+ * Legal holds, in a thread of the package's own in the storage of what they hold. They
+ * are read before each thread that something is removed from, and never cached: a hold
+ * is placed without knowing which removals run at that moment.
  */
 
 /** One key of the state's metadata for each hold. */
@@ -101,12 +101,12 @@ function holdsIn(state: AgentState | undefined): readonly LegalHold[] {
 }
 
 /**
- * A hold that was just written also counts for removals that are under way. Each
- * of those reads the place of its thread, then the holds, and is carried out only
- * at that place. So every thread that the hold keeps gets a record which says
- * nothing but that a hold was placed: whoever read the place before it is refused
- * by the storage, and whoever read it after it sees the hold. What is written to
- * a thread meanwhile, or to a new one, came after the hold and needs no mark.
+ * A hold that was just written also counts for removals in flight. Each of those reads
+ * the place of its thread, then the holds, and is carried out only at that place. So
+ * every thread that the hold keeps gets a record which says only that a hold was
+ * placed: a removal that read the place before it is refused by the storage, and one
+ * that read it afterwards sees the hold. What is written to a thread meanwhile, or to a
+ * new one, came after the hold and needs no mark.
  */
 export async function markHeldThreads(context: CheckpointContext, hold: LegalHold): Promise<void> {
   const { listThreads, callsTogether = 1 } = context.log.capabilities;

@@ -32,7 +32,7 @@ export interface Looked {
   readonly found: readonly FoundInThread[];
   /** How much a legal hold keeps of what would be found. */
   readonly kept: number;
-  /** How many values nobody can look into. */
+  /** How many values have content that cannot be read. */
   readonly opaque: number;
   readonly isFree: boolean;
 }
@@ -98,9 +98,9 @@ export interface ThreadKnowledge {
   readonly allCalls: ReadonlySet<string>;
   /** False where no record holds anything of those people. */
   readonly isConcerned: boolean;
-  /** The thread as a whole is about one of those people and about somebody whom a legal hold keeps. */
+  /** The thread as a whole is about one of those people and about a person whom a legal hold keeps. */
   readonly isKept: boolean;
-  /** A legal hold keeps something that may quote one of those people, because it may quote somebody else as well. */
+  /** A legal hold keeps something that may quote one of those people, because it may quote a held person as well. */
   readonly keepsShared: boolean;
   readonly keeps: Keeps | undefined;
   /** Whether one page has all records, and so one edit takes all there is to take. */
@@ -151,7 +151,10 @@ export async function factsOf(
   if (!isHeld || people.size === 0) return { ...facts, keepsShared: false };
   for await (const { records } of pages(context, threadId)) {
     for (const record of records) {
-      const sweep = new Sweep({ ...ruleFor(record, { ...facts, keepsShared: true }, forgets, "names"), keeps: NOBODY });
+      const sweep = new Sweep({
+        ...ruleFor(record, { ...facts, keepsShared: true }, forgets, "names"),
+        keeps: KEEPS_NONE,
+      });
       swept(record, sweep);
       if (sweep.kept > 0) return { ...facts, keepsShared: true };
     }
@@ -159,7 +162,7 @@ export async function factsOf(
   return { ...facts, keepsShared: false };
 }
 
-const NOBODY: Keeps = () => false;
+const KEEPS_NONE: Keeps = () => false;
 
 const messagesIn = ({ base, delta }: RecordBody): readonly Message[] =>
   delta === undefined ? base.messages : (addedItems(delta, "messages") as readonly Message[]);
@@ -247,9 +250,9 @@ export async function readPage(thread: Thread, before: number): Promise<RecordPa
 }
 
 /**
- * Everyone whom these records of an agent's thread name, and perhaps others: what is called so in their JSON names them,
- * wherever it stands. `undefined` where that does not tell: a damaged record, a graph's, one of which something was
- * erased, or people named in no way that we write.
+ * All people whom these records of an agent's thread name, and perhaps others: any text under such a member in their
+ * JSON counts, wherever it stands. `undefined` where that is not conclusive: a damaged record, a graph's, one of which
+ * something was erased, or people named in a form that we do not write.
  */
 export function whoIsNamed(records: readonly LogRecord[]): ReadonlySet<string> | undefined {
   const named = new Set<string>();
@@ -275,7 +278,7 @@ const mayName = (json: Buffer | string): boolean => json.includes('subject"') ||
 
 const NAMING: ReadonlySet<string> = new Set(["subject", "holdfast:subject"]);
 
-/** False where somebody may be named by what is neither a text nor a list of texts. */
+/** False if a member that names people holds neither a text nor a list of texts. */
 function gather(value: unknown, named: Set<string>): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (Array.isArray(value)) return value.every((each) => gather(each, named));

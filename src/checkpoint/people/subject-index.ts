@@ -14,15 +14,15 @@ const MOST_SUBJECTS = 1000;
 const EVER = Number.MIN_SAFE_INTEGER;
 
 /**
- * Which people each thread is about, so that whoever looks for one of them reads
- * the threads that have changed and those that may hold something, and no others.
+ * Which people each thread is about, so that a lookup of one of them reads the threads
+ * that have changed and those that may hold something, and no others.
  *
- * It is made from the threads themselves while they are looked through, so saves
- * pay nothing for it, records of any age are in it, and it is the same on every
- * storage. An entry is good for one tail: every change of a thread, be it a save,
- * a step, an edit, a restored backup or another thread under the same id, has a
- * tail with another write id, and then the thread is read again. So a fork or a
- * copy that nobody has read yet is read, and an entry can be old but never wrong.
+ * It is made from the threads themselves while they are looked through, so saves pay
+ * nothing for it, records of any age are in it, and it is the same on every storage. An
+ * entry is good for one tail: every change of a thread, be it a save, a step, an edit,
+ * a restored backup or another thread under the same id, has a tail with another write
+ * id, and then the thread is read again. So a new fork or copy is read, and an entry
+ * can be stale but never wrong.
  */
 export class SubjectIndex {
   readonly #threads = new Map<string, IndexedThread>();
@@ -46,7 +46,7 @@ export class SubjectIndex {
     return this.clears(threadId, tail, forgets);
   }
 
-  /** Notes whom `look` asks about. They are all of the thread's people only where nobody was found in it. */
+  /** Notes whom `look` asks about. They are all of the thread's people only if none was found in it. */
   async noting<T extends { readonly isFree: boolean }>(
     threadId: string,
     tail: KnownPlace,

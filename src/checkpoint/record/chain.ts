@@ -162,7 +162,7 @@ const ONLY_MESSAGES = { begin: Buffer.from('{"delta":{"append":{"messages":['), 
 
 /**
  * All of these usual deltas as one, if each only adds messages to the state of the
- * record before: then nobody needs to know which message came with which record.
+ * record before: then it does not matter which message came with which record.
  */
 function joinedStep(links: readonly Link[], bytes: Uint8Array[]): Step | undefined {
   const [first] = links;

@@ -17,7 +17,7 @@ const entries: readonly Entry[] = [
 ];
 
 const header = '{"format":1,"kind":"delta","who":"Ünsal \u{1f600}"';
-const seal = ',"sum":"0123456789abcdef"}';
+const ending = ',"sum":"0123456789abcdef"}';
 
 /** What is written down: numbers and lengths, then the texts, then the body. */
 function expectedSum({ seq, base, head, writeId, checkpointId, metadata, names }: Entry, body: Uint8Array): string {
@@ -29,13 +29,13 @@ function expectedSum({ seq, base, head, writeId, checkpointId, metadata, names }
 }
 
 test.each(entries.map((entry, index) => [index, entry] as const))(
-  "the checksum covers all that entry %i says and its body, of any size, and not the seal",
+  "the checksum covers all that entry %i says and its body, of any size, and not the checksum itself",
   (_, entry) => {
     for (const size of [0, 1, 1000, 100_000]) {
       const body = new Uint8Array(size).fill(0x61);
       const expected = expectedSum(entry, body);
       expect(checksumOf(entry, header, header.length, body)).toBe(expected);
-      expect(checksumOf(entry, `${header}${seal}`, header.length, body)).toBe(expected);
+      expect(checksumOf(entry, `${header}${ending}`, header.length, body)).toBe(expected);
     }
   },
 );

@@ -43,7 +43,7 @@ export function isContent(entry: LogEntry): boolean {
   return kind === "base" || kind === "delta";
 }
 
-/** Whether a record may hold what somebody said: what makes up states, and what was sent to the thread. */
+/** Whether a record may hold a person's words: what makes up states, and what was sent to the thread. */
 export const mayHoldWords = (entry: LogEntry): boolean => isContent(entry) || openHeader(entry).kind === "signal";
 
 /** The same record without its name. `head` is the checkpoint before it. */

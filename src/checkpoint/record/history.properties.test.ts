@@ -8,7 +8,7 @@ import { userMessage } from "../../state/message.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import type { LogCapabilities } from "../log/thread-log.ts";
 
-/** What a thread ought to hold: its checkpoints, oldest first, as somebody would keep them by hand. */
+/** What a thread ought to hold: its checkpoints, oldest first, kept as plain values. */
 type Model = { readonly name: string; readonly form: string; readonly messages: number }[];
 
 interface World {

@@ -17,7 +17,7 @@ export interface RecordHeader {
   readonly format: number;
   /**
    * `base` and `delta` are checkpoints. `edit` carries a deletion, `lease` a change of the thread's lease, `signal`
-   * what somebody sent to the thread and no checkpoint has taken in yet.
+   * what was sent to the thread and is not yet in a checkpoint.
    */
   readonly kind: "base" | "delta" | "edit" | "lease" | "signal";
   /** Milliseconds since 1970, for people and retention. Never for order: that is `seq`. */
@@ -164,11 +164,11 @@ export interface StoredHeader {
   readonly sum?: string;
 }
 
-/** 96 bits in base64url: against damage and mistakes, not against anyone who can compute it too. */
+/** 96 bits in base64url: against damage and mistakes, not against an attacker, who can compute it too. */
 export const SUM_LENGTH = 16;
 const SUM_BEGINS = ',"sum":"';
 const SUM_ENDS = '"}';
-const SEAL_LENGTH = SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length;
+const CHECKSUM_MEMBER_LENGTH = SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length;
 
 /** Text and body are put together here, because one call for a hash costs far less than an object that collects. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
@@ -176,10 +176,10 @@ const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 const BYTES_PER_UNIT = 3;
 
 /**
- * The checksum of a record: of its body and of all that its entry says. Numbers and lengths, then the texts themselves,
- * of which the header is the last: no two entries have the same. Of `header` it covers the text up to `end`. What is
- * behind that is the seal, in ASCII: it is written, too, and overwritten by the body, because cutting it off would
- * cost a text.
+ * The checksum of a record: of its body and of everything in its entry. Numbers and lengths, then the texts themselves,
+ * of which the header is the last: no two entries have the same. It covers `header` up to `end`. What follows there is
+ * the checksum itself, in ASCII: it is written, too, and overwritten by the body, because cutting it off would cost a
+ * text.
  */
 export function checksumOf(entry: Omit<LogEntry, "header">, header: string, end: number, body: Uint8Array): string {
   const { seq, base, head, writeId, checkpointId, metadata, names } = entry;
@@ -266,7 +266,7 @@ export function markRecord(
   return withChecksum({ ...parts, ...none, fields: { ...fields, ...(thread !== undefined && { thread }) } });
 }
 
-/** What somebody sent to a thread: it moves the tail like a mark, and has a body. */
+/** What was sent to a thread: it moves the tail like a mark, and has a body. */
 export const signalRecord = (
   parts: Pick<LogRecord, "seq" | "writeId" | "base" | "head" | "body">,
   createdAt: number,
@@ -294,7 +294,7 @@ export function openRecord(record: LogRecord): RecordHeader {
 /** Compares a record with its checksum without parsing it. Its format must have been recognised before. */
 export function assertChecksum(record: LogRecord): void {
   const { header, body, seq, checkpointId } = record;
-  const begin = header.length - SEAL_LENGTH;
+  const begin = header.length - CHECKSUM_MEMBER_LENGTH;
   const sum = checksumOf(record, header, Math.max(0, begin), body);
   // Compared part by part: to join them would make a text for every record of a load.
   const isSealed = header.startsWith(SUM_BEGINS, begin) && header.endsWith(SUM_ENDS);

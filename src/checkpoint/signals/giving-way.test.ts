@@ -86,7 +86,7 @@ test.each([1, 4])(
   },
 );
 
-test("a signal to a thread whose mailbox is empty is two requests and waits for nobody", async () => {
+test("a signal to a thread whose mailbox is empty is two requests and does not wait", async () => {
   const checkpointer = new Checkpointer(new FarLog(new MemoryLog()));
   await checkpointer.save(AgentState.create(), "t");
   const began = performance.now();

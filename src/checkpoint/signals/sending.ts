@@ -123,9 +123,10 @@ const LONGEST_WAIT_MS = 2_000;
 const NO_CROWD = 2;
 
 /**
- * The tail to send behind. Each signal makes the save of whoever runs the thread begin anew, so a sender gives way: where
- * signals wait already, and after each race that it lost, it waits before it looks, at random and by what a request
- * takes here. The holder waits for nothing, so that it gets through within a few attempts, however slow the storage is.
+ * The tail to send behind. Each signal makes a save of the thread's holder start over, so a sender gives way: where
+ * signals wait already, and after each race that it lost, it waits before it looks, at random and in proportion to what
+ * a request takes here. The holder does not wait, so that it succeeds within a few attempts, however slow the storage
+ * is.
  */
 async function tailAfterOthers(thread: Thread, id: string, lost: number): Promise<Tail | undefined> {
   const began = performance.now();

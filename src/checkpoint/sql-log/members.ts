@@ -53,7 +53,7 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** `undefined` of a value that is nested too deep for `JSON.stringify`, and so for whoever asks for it. */
+/** `undefined` for a value that is nested too deep for `JSON.stringify`, and so for every client too. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -41,7 +41,7 @@ export interface SqlStorage extends Pick<Indexing, "isLocked" | "recordsPerBatch
   remove(threadId: string, ifTail: KnownPlace | undefined): Promise<Removed | undefined>;
   copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "taken">;
   removeExpired(threadId: string): Promise<unknown>;
-  /** Removes some of the threads that have expired, whoever's they are, and waits for no lock. */
+  /** Removes some of the threads that have expired, of any prefix, and waits for no lock. */
   sweep(): Promise<unknown>;
   search(words: readonly string[], range: SearchRange): Promise<FoundRecords>;
   index(batch: Parameters<Indexing["index"]>[0]): Promise<boolean>;

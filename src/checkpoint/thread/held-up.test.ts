@@ -9,7 +9,7 @@ import type { AppendOutcome, AppendRequest } from "../log/thread-log.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Longer than anybody goes on losing races. */
+/** Longer than any caller keeps losing races. */
 const LONG_MS = 60_000;
 
 /** A storage whose next append is held up, while something happens on the thread. */

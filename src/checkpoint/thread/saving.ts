@@ -75,7 +75,7 @@ interface Expectation {
   readonly headId: string | null;
 }
 
-/** What is known of a record beside what is stored with it. */
+/** What a record carries besides what is stored with it. */
 interface Made extends Pick<RecordHeader, "chain" | "schema"> {
   readonly thread?: ThreadFacts | undefined;
   readonly bytes: WatchedBytes;

@@ -377,7 +377,7 @@ interface Opened {
   readonly writer: ItemWriter;
 }
 
-/** A damaged one is an item whose value cannot be read: whoever looks at several names it and goes on. */
+/** A damaged one is an item whose value cannot be read: a reader of several names it and continues. */
 function shown(found: FoundItem, now: number): KeptItem | undefined {
   const { trouble, object, version } = found;
   if (trouble === undefined) return liveItem(found, now);

@@ -162,7 +162,7 @@ test("items that are read together while batches of them are written are of one 
   expect(met.size).toBeGreaterThan(5);
 });
 
-test("a put on condition of a gate is not made once somebody looked behind the gate, wherever it slept", {
+test("a put on condition of a gate is not made once another process looked behind the gate, wherever it slept", {
   timeout: WAITING_MS,
 }, async () => {
   const outcomes = new Set<string>();

@@ -37,7 +37,7 @@ export interface PendingWrite {
   /** Names the attempt; of a batch, its object. */
   readonly attempt: string;
   readonly isBatch: boolean;
-  /** It was made on condition of other items: nobody may take it for undone while it can still count. */
+  /** It was made on condition of other items: it must not be taken for undone while it can still count. */
   readonly isConditional: boolean;
   /** How long others wait before they give it up. */
   readonly patienceMs: number;

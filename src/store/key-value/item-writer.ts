@@ -155,7 +155,7 @@ export class ItemWriter {
         return unmet;
       }
     } catch (error) {
-      // Whatever stays behind is taken for undone by those who meet it.
+      // What stays behind is taken for undone by later readers.
       await this.#giveUp(isBatch ? name : undefined, placed).catch(() => undefined);
       throw error;
     }
@@ -165,7 +165,7 @@ export class ItemWriter {
       await this.#giveUp(name, placed);
       return OVERTAKEN;
     }
-    // It is made. What is not finished here is finished by those who meet it.
+    // It is made. What is not finished here is finished by later readers.
     await this.#finish(name, placed).catch(() => undefined);
     return undefined;
   }

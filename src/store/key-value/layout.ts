@@ -27,18 +27,18 @@ import type { ItemId, Namespace } from "../store-driver.ts";
  *
  * 1. One item: one conditional PUT on the version that was read.
  * 2. One item, on condition that others are not there (a gate, a hold): the write is put as `pending`; the others
- *    are looked at; a second PUT on the version of the first makes it count. Whoever reads the item in between waits, and
- *    after `patienceMs` takes the pending write away, so that the second PUT is refused. So a writer that looked
- *    before a gate was placed cannot write after somebody looked behind the gate.
+ *    are looked at; a second PUT on the version of the first makes it count. A reader of the item in between waits, and
+ *    after `patienceMs` removes the pending write, so that the second PUT is refused. So a writer that looked
+ *    before a gate was placed cannot write after another process looked behind the gate.
  * 3. Several items: a batch object says "open"; every item gets its `pending`, which names the batch; conditions are looked at;
  *    one PUT on the batch object's version says "committed". That PUT is the commit: from then on each reader takes
  *    `pending` for what is there, and writes it so. Afterwards the batch object goes. To give a batch up, its object is
- *    made to say "aborted" by the same kind of PUT, so either commits or is given up, whoever sleeps or is killed
- *    wherever. A pending write whose batch object is not there was given up: a commit cannot come after that,
+ *    made to say "aborted" by the same kind of PUT, so it either commits or is given up, whichever process sleeps or is killed,
+ *    and wherever. A pending write whose batch object is not there was given up: a commit cannot come after that,
  *    because it needs the object, and an item whose batch was committed was finished before the object went.
  *
- * A removal leaves an object without an item, which remembers the writes; it is deleted, on its version, by whoever
- * lists it ten minutes later. A bucket that cannot delete on condition keeps it.
+ * A removal leaves an object without an item, which remembers the writes; it is deleted, on its version, by the
+ * first listing ten minutes later. A bucket that cannot delete on condition keeps it.
  */
 
 /** Written into every object. A newer one is refused. */
@@ -182,7 +182,7 @@ function unescaped(plain: string): string {
 const readable = (part: string): string =>
   isCut(part) ? `${readable(part.slice(0, HEAD))}…` : unescaped(part).replace(/[\u0000-\u001f]/g, "/");
 
-/** Whoever made the name: ids have no such characters. */
+/** Whether this package can have made the name: ids have no such characters. */
 const isWritable = ({ namespace, key }: ItemId): boolean =>
   ![...namespace, key].some((part) => /[\u0000-\u001f]/.test(part));
 
