@@ -1,4 +1,4 @@
-/** The terminal session in docs/cli.md: four everyday tasks on a store that is made for it, with the clock held still. */
+/** The terminal session in docs/cli.md: three everyday tasks on a store that is made for it, with the clock held still. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,6 @@ const TASKS: readonly (readonly [title: string, lines: readonly string[]])[] = [
     "List what waits for an answer, and answer it",
     ["inbox $STORE", "answer $STORE trip-42 seat --approve", "inbox $STORE"],
   ],
-  ["Read a thread, and see what its last save changed", ["show $STORE billing-7", "diff $STORE billing-7 @-1 @0"]],
   [
     "Settle a call in doubt",
     ["threads $STORE --in-doubt", "settle $STORE billing-7 call-2 done --by ann --reason 'ch_31 is in the dashboard'"],
