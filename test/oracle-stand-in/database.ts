@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { Client, type ClientConfig, type QueryArrayResult } from "pg";
 import { type OracleError, oracleError, said } from "./oracle-errors.ts";
 import { type DeclaredBind, placesOf, rewriteBlock, rewriteStatement } from "./rewrite.ts";
-import { parsedTextQuery, type TextTerm, textConditionsIn, textError } from "./text-index.ts";
 
 export interface BoundValue extends DeclaredBind {
   readonly value: string | number | Buffer | null;
@@ -103,41 +102,13 @@ export class StandInDatabase {
       if (/^ALTER SESSION SET\b/.test(statement.sql)) return await this.#alterSession(statement.sql);
       if (statement.isDdl) return await this.#define(statement.sql, binds);
       assertBindSizes(statement, binds);
-      return await this.#run(statement, await this.#withTextQueries(statement, binds));
+      return await this.#run(statement, binds);
     } catch (error) {
       if (error instanceof ServerError) throw error;
       const oracle = oracleError(error, statement.isBlock);
       if (oracle === undefined) throw error;
       throw new ServerError(oracle);
     }
-  }
-
-  /** CONTAINS needs an index on its column, and a query that Oracle Text understands: both are found out before any row is looked at. */
-  async #withTextQueries({ sql }: StatementFacts, binds: readonly BoundValue[]): Promise<readonly BoundValue[]> {
-    const parsed = new Map<string, string>();
-    for (const { table, column, bind } of textConditionsIn(sql)) {
-      const { rows } = await this.#client.query(
-        "SELECT table_id FROM oracle_sys.text_indexes WHERE table_id = to_regclass($1) AND column_name = $2",
-        [table.toLowerCase(), column.toUpperCase()],
-      );
-      if (rows.length === 0) throw textError(10_599, "column is not indexed");
-      const terms = parsedTextQuery(String(binds.find(({ name }) => name === bind)?.value ?? "") || null);
-      await this.#assertExpansions((rows[0] as { table_id: number }).table_id, terms);
-      parsed.set(bind, JSON.stringify(terms));
-    }
-    return binds.map((bind) => ({ ...bind, value: parsed.get(bind.name) ?? bind.value }));
-  }
-
-  /** WILDCARD_MAXTERMS: so many words of the index may begin like those of a query. */
-  async #assertExpansions(table: number, terms: readonly TextTerm[]): Promise<void> {
-    const beginnings = terms.filter(({ isPrefix }) => isPrefix).map(({ token }) => `${token}%`);
-    const { rows } = await this.#client.query(
-      `SELECT count(DISTINCT token) > coalesce(nullif(current_setting('standin.wildcard_maxterms', true), ''), '20000')::integer AS many
-       FROM oracle_sys.text_tokens WHERE table_id = $1 AND token LIKE ANY ($2)`,
-      [table, beginnings],
-    );
-    if ((rows[0] as { many: boolean }).many)
-      throw textError(51_030, "wildcard query expansion resulted in too many terms");
   }
 
   /** A failed statement undoes itself and nothing before it; a commit comes only behind one that did not fail. */

@@ -4,8 +4,7 @@ import { FACTS_OF_SESSION } from "../../src/backends/oracle/handle.ts";
 import { saverTableNames, type TableNames, tableNames } from "../../src/backends/oracle/layout.ts";
 import { PREPARE_SESSION } from "../../src/backends/oracle/open-pool.ts";
 import { COLUMNS_OF, MAY_CREATE } from "../../src/backends/oracle/prepare-tables.ts";
-import { dialect, statements } from "../../src/backends/oracle/statements.ts";
-import { QUERY_COUNTS } from "../../src/backends/oracle/storage.ts";
+import { dialect, statements, WORD_LISTS } from "../../src/backends/oracle/statements.ts";
 import { clearBlock, writeBlock } from "../../src/backends/oracle/store-block.ts";
 import {
   COLUMNS,
@@ -16,11 +15,10 @@ import {
   vectorQuery,
 } from "../../src/backends/oracle/store-dialect.ts";
 import { type StoreTables, storeTables } from "../../src/backends/oracle/store-layout.ts";
-import { TEXT_INDEX_OF } from "../../src/backends/oracle/text-index.ts";
 import { INDEX_OF } from "../../src/backends/oracle/vector-index.ts";
-import { wordsStatements } from "../../src/backends/oracle/words-statements.ts";
 import { withMember } from "../../src/checkpoint/sql-log/members.ts";
 import { reads } from "../../src/checkpoint/sql-log/reads.ts";
+import { searchStatements } from "../../src/checkpoint/sql-log/words-table.ts";
 import type { Condition } from "../../src/store/conditions.ts";
 import * as queries from "../../src/store/sql-store/queries.ts";
 import type { Sql } from "../../src/store/sql-store/sql.ts";
@@ -30,7 +28,7 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
   return new Set([
     ...everyStatementOfLog(tableNames(tableName)),
     ...everyStatementOfLog(saverTableNames(tableName)),
-    ...oracleDdl({ tableName, role: "APP", textIndex: true }),
+    ...oracleDdl({ tableName, role: "APP" }),
     ...oracleDdl({ of: "saver", tableName, role: "APP" }),
     ...oracleDdl({ of: "store", tableName: `${tableName}_STORE`, role: "APP", dimension: 1024, vectorIndex: "hnsw" }),
     ...oracleDdl({ of: "store", tableName: `${tableName}_STORE`, role: "APP", dimension: 3, vectorIndex: "ivf" }),
@@ -40,24 +38,22 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
     MAY_CREATE,
     COLUMNS_OF,
     INDEX_OF,
-    TEXT_INDEX_OF,
   ]);
 }
 
 function everyStatementOfLog(names: TableNames): readonly string[] {
-  const sql = statements(names);
-  const words = wordsStatements(names);
+  const { index, ...sql } = statements(names);
   const dialects = [dialect(false), dialect(true)];
   const queries = dialects.flatMap((each) => [
     ...Object.values(reads(each, names)),
     ...Object.values(withMember(each, names)),
+    ...WORD_LISTS.listCounts.flatMap((lists) => Object.values(searchStatements(each, names)(lists))),
   ]);
   return [
     ...Object.values(sql),
     ...queries.map(({ text }) => text),
-    ...QUERY_COUNTS.map((count) => words.search(count)).flatMap(({ short, long }) => [short, long]),
     ...everyShape().map((shape) => appendBlock(names, shape)),
-    ...[words.index(0), words.index(1), words.index(2)],
+    ...[index(0), index(1), index(2)],
     `SELECT part, version FROM ${names.version}`,
   ];
 }

@@ -1,8 +1,6 @@
-import { TEXT_PRELUDE } from "./text-index.ts";
-
 /** Sizes of VARCHAR2 and RAW that statements of ours name. */
 const TEXT_SIZES = [64, 128, 1024, 1025, 1088, 4000];
-const BYTE_SIZES = [2000];
+const BYTE_SIZES = [512, 2000];
 
 /**
  * What an Oracle database has and PostgreSQL has not, in a schema of its own.
@@ -46,13 +44,10 @@ export const PRELUDE: readonly string[] = [
   `CREATE VIEW oracle_sys.all_tab_columns AS
    SELECT upper(table_schema) AS owner, upper(table_name) AS table_name, upper(column_name) AS column_name
    FROM information_schema.columns`,
-  ...TEXT_PRELUDE,
+  `CREATE FUNCTION oracle_sys.hextoraw(given text) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT
+   RETURN decode(given, 'hex')`,
   `CREATE VIEW oracle_sys.all_indexes AS
-   SELECT upper(schemaname) AS owner, upper(schemaname) AS table_owner, upper(tablename) AS table_name, upper(indexname) AS index_name,
-     NULL AS ityp_owner, NULL AS ityp_name, NULL AS domidx_opstatus, NULL AS parameters FROM pg_indexes
-   UNION ALL
-   SELECT owner, owner, table_name, index_name, 'CTXSYS', 'CONTEXT', opstatus, parameters FROM oracle_sys.text_indexes`,
-  `CREATE VIEW oracle_sys.all_ind_columns AS
-   SELECT owner AS index_owner, index_name, column_name FROM oracle_sys.text_indexes`,
+   SELECT upper(schemaname) AS owner, upper(schemaname) AS table_owner, upper(tablename) AS table_name, upper(indexname) AS index_name
+   FROM pg_indexes`,
   "GRANT SELECT ON ALL TABLES IN SCHEMA oracle_sys TO PUBLIC",
 ];

@@ -93,6 +93,10 @@ const JSON_FORMS: readonly (readonly [RegExp, string])[] = [
     "(SELECT value::numeric AS $2 FROM jsonb_array_elements_text($1::jsonb))",
   ],
   [
+    /\bJSON_TABLE\((\w+), '\$\[\*\]' COLUMNS \((\w+) NUMBER PATH '\$\[0\]', (\w+) NUMBER PATH '\$\[1\]',\s+NESTED PATH '\$\[2\]\[\*\]' COLUMNS \((\w+) VARCHAR2\(\d+ BYTE\) PATH '\$'\)\)\)/g,
+    "(SELECT (list.value ->> 0)::numeric AS $2, (list.value ->> 1)::numeric AS $3, nested.value AS $4 FROM jsonb_array_elements($1::jsonb) list, jsonb_array_elements_text(list.value -> 2) nested)",
+  ],
+  [
     /\bJSON_EXISTS\(([\w.]+), ('[^']*') PASSING (:\w+) AS "v"\)/g,
     "jsonb_path_exists(oracle_sys.as_json($1), $2, jsonb_build_object('v', $3))",
   ],
@@ -101,7 +105,7 @@ const JSON_FORMS: readonly (readonly [RegExp, string])[] = [
 
 /** A list of lists, by their positions. */
 const LISTS =
-  /\bJSON_TABLE\((\w+), '\$\[\*\]' COLUMNS \(((?:\w+ [A-Z0-9]+(?:\(\d+ BYTE\))? PATH '\$\[\d+\]'(?:, )?)+)\)\)/g;
+  /\bJSON_TABLE\((:?\w+), '\$\[\*\]' COLUMNS \(((?:\w+ [A-Z0-9]+(?:\(\d+ BYTE\))? PATH '\$\[\d+\]'(?:, )?)+)\)\)/g;
 
 function rewriteLists(sql: string): string {
   return sql.replace(LISTS, (_, list: string, columns: string) => {
@@ -127,6 +131,8 @@ function outsideLiterals(sql: string, rewrite: (code: string) => string): string
 const CODE: readonly (readonly [RegExp, string])[] = [
   [/\bVARCHAR2\((\d+) BYTE\)/g, "oracle_sys.varchar2_$1"],
   [/\bRAW\((\d+)\)/g, "oracle_sys.raw_$1"],
+  // What a column counts by itself, and what refers to it.
+  [/\bthread_no NUMBER\(16\)/g, "thread_no bigint"],
   [/\bNUMBER\((\d+)\)/g, "numeric($1)"],
   [/\bNUMBER\b/g, "numeric"],
   [/\bCLOB\b/g, "oracle_sys.clob"],
@@ -140,7 +146,6 @@ const CODE: readonly (readonly [RegExp, string])[] = [
   [/\bVECTOR_DISTANCE\(([\w.]+), (:\w+), COSINE\)/g, "($1 OPERATOR(public.<=>) $2)"],
   [/\bVECTOR_DIMENSION_COUNT\(/g, "public.vector_dims("],
   [/\bFETCH APPROX FIRST\b/g, "FETCH FIRST"],
-  [/\bCONTAINS\((\w+)\.\w+, (:\w+)\)/g, "oracle_sys.contains($1.tableoid, $1.text_rowid, $2)"],
 ];
 
 const rewriteCode = (code: string): string =>
@@ -163,12 +168,7 @@ const rewritePlsql = (code: string): string =>
 /** What differs in whole statements: storage, names of indexes, and the target of MERGE. */
 const rewriteStatementForms = (text: string): string =>
   text
-    .replace(/\) PCTFREE \d+ INITRANS \d+$/, ")")
-    .replace(
-      /^CREATE INDEX ([\w.]+) ON ([\w.]+) \((\w+)\) INDEXTYPE IS CTXSYS\.CONTEXT(?: PARAMETERS \('([^']*)'\))?$/,
-      (_, name: string, table: string, column: string, parameters = "") =>
-        `SELECT oracle_sys.create_text_index('${table}'::regclass, '${column}', '${name}', '${parameters}')`,
-    )
+    .replace(/\) (?:PCTFREE \d+ INITRANS \d+|ORGANIZATION INDEX COMPRESS \d+)$/, ")")
     .replace(/^CREATE INDEX (?:\w+\.)?(\w+) ON/, "CREATE INDEX $1 ON")
     .replace(/^(CREATE INDEX \w+ ON [\w.]+) \((CASE [^()]* END)\)$/, "$1 (($2))")
     .replace(

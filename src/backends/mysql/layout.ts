@@ -22,7 +22,7 @@ import { invalid } from "../../driver/options.ts";
  * <prefix>records   thread_id, seq: PRIMARY KEY. names: further names as a JSON list. body_bytes: known without reading the body
  * <prefix>names     thread_id, name, seq: the further names, for finding them
  * <prefix>members   member, thread_id: the index of metadata (sql-log/members.ts)
- * <prefix>words     word, thread_no, seq, size: the index of words (sql-log/words-table.ts)
+ * <prefix>words     word, thread_no, seq, word_count: the index of words (sql-log/words-table.ts)
  * <prefix>schema    part, version
  *
  * All but the last are deleted with their thread, by foreign keys. The part `store`, whose times are milliseconds since 1970:
@@ -58,8 +58,8 @@ export function tableNames(prefix: string): TableNames {
 }
 
 const NOW = "UTC_TIMESTAMP(3)";
-const json = (name: string, columns: string): string =>
-  `JSON_TABLE(CONVERT(:${name} USING utf8mb4), '$[*]' COLUMNS (${columns}))`;
+const jsonTable = (list: string, columns: string): string =>
+  `JSON_TABLE(CONVERT(${list} USING utf8mb4), '$[*]' COLUMNS (${columns}))`;
 
 export const DIALECT: PlainDialect = {
   statement: positional,
@@ -74,14 +74,14 @@ export const DIALECT: PlainDialect = {
   bytesOf: (table) => `${table}.body_bytes`,
   stale: "t.stale = 1",
   progress: "t.indexed, t.edits",
-  jsonNumbers: (name) => json(name, "n BIGINT PATH '$'"),
-  jsonWords: (name) => json(name, "low VARCHAR(1026) PATH '$[0]', high VARCHAR(1026) PATH '$[1]'"),
-  jsonRecords: (name) =>
-    json(
-      name,
-      "seq INT PATH '$[0]', size INT PATH '$[1]', NESTED PATH '$[2][*]' COLUMNS (word VARCHAR(1024) PATH '$')",
+  jsonNumbers: (name) => jsonTable(`:${name}`, "n BIGINT PATH '$'"),
+  jsonWords: (list) => jsonTable(list, "low VARCHAR(1026) PATH '$[0]', high VARCHAR(1026) PATH '$[1]'"),
+  jsonRecords: (list) =>
+    jsonTable(
+      list,
+      "seq INT PATH '$[0]', word_count INT PATH '$[1]', NESTED PATH '$[2][*]' COLUMNS (word VARCHAR(1024) PATH '$')",
     ),
-  fromHex: (column) => `UNHEX(${column})`,
+  fromHex: (text) => `UNHEX(${text})`,
 };
 
 const LIKE_ALL = "ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARSET = utf8mb4";
@@ -139,7 +139,7 @@ function checkpointsV1({ threads, records, names, members, words }: TableNames):
   word VARBINARY(512) NOT NULL,
   thread_no BIGINT UNSIGNED NOT NULL,
   seq INT NOT NULL,
-  size INT NOT NULL,
+  word_count INT NOT NULL,
   PRIMARY KEY (word, thread_no, seq),
   KEY by_record (thread_no, seq),
   FOREIGN KEY (thread_no) REFERENCES ${threads} (thread_no) ON DELETE CASCADE

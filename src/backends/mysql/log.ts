@@ -1,9 +1,10 @@
 import type { LogCapabilities } from "../../checkpoint/log/thread-log.ts";
+import type { Row, SqlText, Values } from "../../checkpoint/sql-log/dialect.ts";
 import { memberOf, withMember } from "../../checkpoint/sql-log/members.ts";
 import { PlainChanges } from "../../checkpoint/sql-log/plain-changes.ts";
 import { reads } from "../../checkpoint/sql-log/reads.ts";
 import { SqlLog, type SqlStorage } from "../../checkpoint/sql-log/sql-log.ts";
-import { searchWordsTable } from "../../checkpoint/sql-log/words-table.ts";
+import { type ReadWords, searchStatements, searchWordsTable } from "../../checkpoint/sql-log/words-table.ts";
 import { classify, isDeclined, numberOf } from "./classify.ts";
 import type { MysqlConnection } from "./connect.ts";
 import type { MysqlHandle } from "./handle.ts";
@@ -43,8 +44,10 @@ async function storageOf(handle: MysqlHandle, names: TableNames, ranksUpTo: numb
   const version = await prepareTables(handle, names, checkpoints(names));
   const changes = new PlainChanges(handle, DIALECT, names);
   const [texts, member] = [reads(DIALECT, names), withMember(DIALECT, names)];
-  const query: Parameters<typeof searchWordsTable>[0] = async (statement, values) =>
+  const searching = searchStatements(DIALECT, names);
+  const query = async (statement: SqlText, values: Values): Promise<readonly Row[]> =>
     (await handle.ask(statement, values)).rows;
+  const readWords: ReadWords = (name, lists, values) => query(searching(lists)[name], values);
   return {
     learnt: { durability: handle.durability, maxRecordBytes: handle.maxRecordBytes },
     version,
@@ -58,7 +61,7 @@ async function storageOf(handle: MysqlHandle, names: TableNames, ranksUpTo: numb
     copy: (source, target, generation) => changes.copy(source, target, generation),
     removeExpired: (threadId) => changes.removeExpired(threadId),
     sweep: () => changes.sweep(),
-    search: (words, range) => searchWordsTable(query, changes.words, words, range, ranksUpTo),
+    search: (words, range) => searchWordsTable(readWords, words, range, { ranksUpTo, listCharacters: 1024 * 1024 }),
     index: (batch) => changes.index(batch),
   };
 }

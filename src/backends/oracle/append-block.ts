@@ -176,12 +176,16 @@ ${moveMembers(threads, members)}
 const edit = ({ threads, words }: TableNames): string => `  UPDATE ${threads}
   SET edits = edits + 1, words_to = LEAST(words_to, COALESCE(v_words_to, words_to))
   WHERE thread_id = v_thread;
-  DELETE FROM ${words} WHERE thread_id = v_thread AND seq > v_words_to;`;
+  DELETE FROM ${words} WHERE ${itsNumber(threads)} AND seq > v_words_to;`;
 
-const drop = ({ records, names, words, saver }: TableNames): string =>
+/** Of rows of words: those of the thread. */
+const itsNumber = (threads: string): string =>
+  `thread_no = (SELECT t.thread_no FROM ${threads} t WHERE t.thread_id = v_thread)`;
+
+const drop = ({ threads, records, names, words, saver }: TableNames): string =>
   [records, names, words, ...(saver === undefined ? [] : [saver.checkpoints, saver.writes])]
     .map(
-      (table) => `  DELETE FROM ${table} WHERE thread_id = v_thread
+      (table) => `  DELETE FROM ${table} WHERE ${table === words ? itsNumber(threads) : "thread_id = v_thread"}
     AND (seq < v_below OR seq IN (SELECT d.seq FROM JSON_TABLE(v_dropped, '$[*]' COLUMNS (seq NUMBER PATH '$')) d));`,
     )
     .join("\n");

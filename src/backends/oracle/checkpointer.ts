@@ -1,5 +1,6 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { ranksUpToOf } from "../../checkpoint/find/search-place.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionOptions } from "./connect.ts";
@@ -16,13 +17,8 @@ export interface OracleCheckpointerOptions extends CheckpointerOptions, OracleCo
    * "HOLDFAST"
    */
   readonly tableName?: string;
-  /**
-   * Creates an Oracle Text index of the words that were said, so that `search` uses
-   * it. Searches then index what was saved since; saves do not wait for that. An
-   * existing index is used without this option. @default false: without an index,
-   * `search` scans the threads
-   */
-  readonly textIndex?: boolean;
+  /** How many hits a search ranks at most. Of more it returns the newest first. @default 10000 */
+  readonly searchRanksUpTo?: number;
 }
 
 /** Keeps threads in Oracle Database 12.2 or later: 19c, 23ai, 26ai. Needs `npm install oracledb`. */
@@ -31,7 +27,7 @@ export function oracleCheckpointer(options: OracleCheckpointerOptions): Checkpoi
     ...connectionKinds(options),
     connection: "object",
     tableName: "string",
-    textIndex: "boolean",
+    searchRanksUpTo: "number",
   });
   const checked = oracleLogOptions(options);
   return new Checkpointer(new OracleLog(checked), { ...options, access: checked.connection.access });
@@ -41,10 +37,10 @@ const TAKER = { factory: "oracleCheckpointer", opener: "oracleConnection" };
 
 /** All options of a log, with the defaults filled in. */
 export function oracleLogOptions(given: OracleCheckpointerOptions): OracleLogOptions {
-  const { tableName = DEFAULT_TABLE_NAME, textIndex = false } = given;
+  const { tableName = DEFAULT_TABLE_NAME, searchRanksUpTo } = given;
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
-  return { connection, names: tableNames(tableName), textIndex };
+  return { connection, names: tableNames(tableName), searchRanksUpTo: ranksUpToOf(searchRanksUpTo) };
 }
 
 /**

@@ -11,6 +11,7 @@ import type { TableNames } from "./layout.ts";
 export const checkpointsV1 = ({ threads, records, names, members, words }: TableNames): readonly string[] => [
   `CREATE TABLE ${threads} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL PRIMARY KEY,
+  thread_no NUMBER(16) GENERATED ALWAYS AS IDENTITY NOT NULL UNIQUE,
   generation VARCHAR2(1024 BYTE) NOT NULL,
   tail NUMBER(16) NOT NULL,
   tail_write_id VARCHAR2(1024 BYTE) NOT NULL,
@@ -62,12 +63,13 @@ export const checkpointsV1 = ({ threads, records, names, members, words }: Table
 )`,
   `CREATE INDEX ${members}_BY_THREAD ON ${members} (thread_id)`,
   `CREATE TABLE ${words} (
-  thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+  word RAW(512) NOT NULL,
+  thread_no NUMBER(16) NOT NULL REFERENCES ${threads} (thread_no) ON DELETE CASCADE,
   seq NUMBER(16) NOT NULL,
   word_count NUMBER(16) NOT NULL,
-  words CLOB NOT NULL,
-  PRIMARY KEY (thread_id, seq)
-)`,
+  PRIMARY KEY (word, thread_no, seq)
+) ORGANIZATION INDEX COMPRESS 1`,
+  `CREATE INDEX ${words}_BY_RECORD ON ${words} (thread_no, seq)`,
 ];
 
 /** The columns of each table, to tell it from a table of the same name that another program made. */
@@ -81,6 +83,7 @@ export const columnsV1 = ({
   [threads]: [
     ...[
       "THREAD_ID",
+      "THREAD_NO",
       "GENERATION",
       "TAIL",
       "TAIL_WRITE_ID",
@@ -98,7 +101,7 @@ export const columnsV1 = ({
   ],
   [names]: ["THREAD_ID", "NAME", "SEQ"],
   [members]: ["MEMBER", "THREAD_ID"],
-  [words]: ["THREAD_ID", "SEQ", "WORD_COUNT", "WORDS"],
+  [words]: ["WORD", "THREAD_NO", "SEQ", "WORD_COUNT"],
 });
 
 /** The grants of a user that only works with the tables: what it needs, and nothing more. */

@@ -3,7 +3,6 @@ import { DEFAULT_TABLE_NAME, saverTableNames, tableNames } from "./layout.ts";
 import { assertRole } from "./names.ts";
 import { type Deployment, ddl, logDeployment, storeDeployment } from "./parts.ts";
 import { checkedDimension, DEFAULT_STORE_TABLE, storeTables } from "./store-layout.ts";
-import { textIndexSql } from "./text-index.ts";
 import { type VectorIndex, vectorIndexSql } from "./vector-index.ts";
 
 export interface OracleDdlOptions {
@@ -11,8 +10,6 @@ export interface OracleDdlOptions {
   readonly of?: "checkpointer" | "saver" | "store";
   /** The same as there: `AGENTS` or `OWNER.AGENTS`. @default "HOLDFAST", and "HOLDFAST_STORE" for a store */
   readonly tableName?: string;
-  /** For a checkpointer, the same as there. */
-  readonly textIndex?: boolean;
   /** For a store, the same as there. */
   readonly dimension?: number;
   readonly vectorIndex?: "hnsw" | "ivf";
@@ -32,13 +29,7 @@ export function oracleDdl(options: OracleDdlOptions = {}): readonly string[] {
   if (of !== "store" && (vectorIndex !== undefined || options.dimension !== undefined)) {
     throw invalid('oracleDdl(): dimension and vectorIndex are those of a store: of: "store"');
   }
-  if (of !== "checkpointer" && options.textIndex === true) {
-    throw invalid("oracleDdl(): textIndex is that of a checkpointer");
-  }
   const statements = ddl(deploymentOf(options), { role, from });
-  if (options.textIndex === true) {
-    return [...statements, textIndexSql(tableNames(options.tableName ?? DEFAULT_TABLE_NAME))];
-  }
   if (vectorIndex === undefined) return statements;
   return [...statements, vectorIndexSql(storeTables(options.tableName ?? DEFAULT_STORE_TABLE), indexKind(options))];
 }

@@ -60,11 +60,6 @@ const HINTS: readonly Hint[] = [
     what: 'the vector pool has no room for the index: set VECTOR_MEMORY_SIZE, or take vectorIndex: "ivf"',
   },
   {
-    ora: [29833],
-    code: "UNSUPPORTED",
-    what: "this database has no Oracle Text: without the option textIndex, search scans the threads",
-  },
-  {
     ora: [12838],
     code: "UNAVAILABLE",
     what: "the service runs changes in parallel: connect to the _tp or _low service",

@@ -7,6 +7,7 @@ export const DEFAULT_TABLE_NAME = "HOLDFAST";
  *
  * HOLDFAST            one row per thread: the only row that writers compete for, and the one that SQL users read
  *   thread_id         VARCHAR2, bytes            PRIMARY KEY
+ *   thread_no         NUMBER                     grows with the threads that are made; the words go by it
  *   generation        VARCHAR2
  *   tail              NUMBER                     position of the newest record
  *   tail_write_id     VARCHAR2(1024)             its write id: together they name it
@@ -37,11 +38,10 @@ export const DEFAULT_TABLE_NAME = "HOLDFAST";
  *                     when that metadata changes: sql-log/members.ts
  *   member, thread_id                            PRIMARY KEY
  *
- * HOLDFAST_WORDS      the words of a record, for an Oracle Text index on `words`. Used only if the schema has one; deleted with
- *                     its thread. There is no row above `words_to`
- *   thread_id, seq                               PRIMARY KEY
- *   word_count        NUMBER
- *   words             CLOB                       as tokens: text-words.ts
+ * HOLDFAST_WORDS      the index of words (sql-log/words-table.ts), a table that is its own index; deleted with its thread. There
+ *                     is no row above `words_to`
+ *   word, thread_no, seq                         PRIMARY KEY; the word in UTF-8, as RAW
+ *   word_count        NUMBER                     of the record
  *
  * A saver of the tableName LOCUS keeps its log in LOCUS_LOG, LOCUS_LOG_RECORDS and so on, so that no checkpointer's
  * table has the name of one of its own, and beside it, for SQL users:

@@ -4,14 +4,14 @@ import { classify } from "./classify.ts";
 import type { OracleConnection } from "./connect.ts";
 import { isDeclined } from "./declined.ts";
 import type { TableNames } from "./layout.ts";
-import { remainsWith } from "./scrubbing.ts";
+import { REMAINS } from "./scrubbing.ts";
 import { storageOf } from "./storage.ts";
 
 export interface OracleLogOptions {
   readonly connection: OracleConnection;
   readonly names: TableNames;
-  /** Whether to create the text index if there is none. */
-  readonly textIndex: boolean;
+  /** How many hits a search ranks at most. */
+  readonly searchRanksUpTo: number;
 }
 
 const CAPABILITIES: LogCapabilities = {
@@ -23,23 +23,22 @@ const CAPABILITIES: LogCapabilities = {
   maxRecordBytes: 64 * 1024 * 1024,
   maxChainRecords: Number.POSITIVE_INFINITY,
   connects: true,
+  search: "deferred",
   metadataQuery: true,
   clock: true,
 };
 
 /** Threads in Oracle Database. Each method is one block or one query, so it is atomic by itself. */
 export class OracleLog extends SqlLog {
-  constructor({ connection, names, textIndex }: OracleLogOptions) {
+  constructor({ connection, names, searchRanksUpTo }: OracleLogOptions) {
     super({
       name: "oracle",
       secrets: () => connection.secrets,
-      capabilities: CAPABILITIES,
-      storage: connection.lease((handle) =>
-        storageOf(handle, names, { createsIndex: textIndex && connection.access !== "read" }),
-      ),
+      capabilities: { ...CAPABILITIES, ranksUpTo: searchRanksUpTo },
+      storage: connection.lease((handle) => storageOf(handle, names, searchRanksUpTo)),
       classify,
       declined: isDeclined,
-      remains: ({ search }) => remainsWith(search !== undefined),
+      remains: () => REMAINS,
     });
   }
 }

@@ -1,4 +1,5 @@
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { ranksUpToOf } from "../../checkpoint/find/search-place.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CheckpointSaver, type SaverRules } from "../../saver/checkpoint-saver.ts";
@@ -39,5 +40,5 @@ export function oracleSaverLogOptions(given: OracleCheckpointSaverOptions): Orac
   const { tableName = DEFAULT_TABLE_NAME } = given;
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
-  return { connection, names: saverTableNames(tableName), textIndex: false };
+  return { connection, names: saverTableNames(tableName), searchRanksUpTo: ranksUpToOf() };
 }

@@ -1,13 +1,8 @@
 import type { SqlDialect } from "../../checkpoint/sql-log/dialect.ts";
+import type { WordsDialect } from "../../checkpoint/sql-log/words-table.ts";
 import type { SaverTables, TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
 import { ALIVE, NOW } from "./sql-clock.ts";
-
-/** A query in two texts: the first returns only short values, in one round trip; the second returns all. */
-export interface Reading {
-  readonly short: string;
-  readonly long: string;
-}
 
 /** The milliseconds of an interval. */
 const msOf = (
@@ -19,7 +14,7 @@ const msOf = (
 const STALE_ID = "CASE WHEN t.words_to < t.tail THEN t.thread_id END";
 
 /** How Oracle writes the shared reads: with the columns of long values, or without. */
-export const dialect = (isLong: boolean): SqlDialect => ({
+export const dialect = (isLong: boolean): SqlDialect & WordsDialect => ({
   statement: (text) => ({ text: text.replace(/(?<![:\w]):([a-z]\w*)/g, ":b_$1"), names: [] }),
   page: (name) => `FETCH FIRST :${name} ROWS ONLY`,
   now: NOW,
@@ -35,7 +30,18 @@ export const dialect = (isLong: boolean): SqlDialect => ({
   bytesOf: (table) => `${table}.body_bytes`,
   stale: `${STALE_ID} > :after`,
   progress: "t.words_to AS indexed, t.edits",
+  fromHex: (text) => `HEXTORAW(${text})`,
+  jsonWords: (list) =>
+    `JSON_TABLE(${list}, '$[*]' COLUMNS (low VARCHAR2(1024 BYTE) PATH '$[0]', high VARCHAR2(1026 BYTE) PATH '$[1]'))`,
+  jsonRecords: (list) => `JSON_TABLE(${list}, '$[*]' COLUMNS (seq NUMBER PATH '$[0]', word_count NUMBER PATH '$[1]',
+    NESTED PATH '$[2][*]' COLUMNS (word VARCHAR2(1024 BYTE) PATH '$')))`,
 });
+
+/** How many lists of words one search has, and how long each is: what a value in a query may be in every database. */
+export const WORD_LISTS: { readonly listCounts: readonly number[]; readonly listCharacters: number } = {
+  listCounts: [0, 1, 4, 16],
+  listCharacters: 4000,
+};
 
 /** The texts of all changes but appends, for one set of tables. */
 export interface Statements {
@@ -43,6 +49,8 @@ export interface Statements {
   readonly removeExpired: string;
   readonly sweep: string;
   readonly copy: string;
+  /** Stores so many lists of words. */
+  readonly index: (lists: number) => string;
 }
 
 /** Copies the rows of a saver with a thread. */
@@ -76,7 +84,7 @@ const COPIED = [
   ...["body_bytes", "long_names", "long_header", "long_metadata", "long_body"],
 ].join(", ");
 
-export function statements({ threads, records, names, members, saver }: TableNames): Statements {
+export function statements({ threads, records, names, members, words, saver }: TableNames): Statements {
   return {
     remove: `DECLARE
   v_thread VARCHAR2(1088 BYTE) := :b_thread;
@@ -144,5 +152,34 @@ BEGIN
   SELECT member, v_target FROM ${members} WHERE thread_id = v_source;${saver === undefined ? "" : copyGraph(saver)}
   :b_outcome := 2;
 END;`,
+
+    // Only if the thread is indexed exactly as far as it was when they were found, and no record was replaced or dropped
+    // since: what was erased meanwhile must not come back. Never waits long for a lock.
+    index: (lists) => `DECLARE
+  v_thread VARCHAR2(1088 BYTE) := :b_thread;
+  v_generation VARCHAR2(1024 BYTE) := :b_generation;
+  v_from NUMBER := :b_from;
+  v_to NUMBER := :b_to;
+  v_edits NUMBER := :b_edits;
+  v_tail NUMBER;
+  v_thread_no NUMBER;
+${lists === 0 ? "" : "  v_found CLOB;\n"}BEGIN
+  :b_indexed := 0;
+  BEGIN
+    SELECT tail, thread_no INTO v_tail, v_thread_no FROM ${threads}
+    WHERE thread_id = v_thread AND generation = v_generation AND words_to = v_from AND edits = v_edits
+    FOR UPDATE WAIT 2;
+  EXCEPTION
+    WHEN NO_DATA_FOUND THEN
+      RETURN;
+  END;
+  UPDATE ${threads} SET words_to = v_to WHERE thread_id = v_thread;
+${Array.from({ length: lists }, (_, at) => insertWords(words, at + 1)).join("")}  :b_indexed := 1;
+END;`,
   };
 }
+
+const insertWords = (words: string, place: number): string => `  v_found := :b_found_${place};
+  INSERT INTO ${words} (word, thread_no, seq, word_count)
+  SELECT HEXTORAW(j.word), v_thread_no, j.seq, j.word_count FROM ${dialect(false).jsonRecords("v_found")} j;
+`;

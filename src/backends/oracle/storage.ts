@@ -1,43 +1,37 @@
-import { assertNoPlace } from "../../checkpoint/find/search-place.ts";
 import { replacedNothing } from "../../checkpoint/log/driver-rules.ts";
-import type { AppendRequest, FoundRecords, KnownPlace, SearchRange } from "../../checkpoint/log/thread-log.ts";
-import type { IndexBatch } from "../../checkpoint/sql-log/catch-up.ts";
+import type { AppendRequest, KnownPlace } from "../../checkpoint/log/thread-log.ts";
 import type { Row, SqlText, Values } from "../../checkpoint/sql-log/dialect.ts";
-import { isInNoId, rangeOf } from "../../checkpoint/sql-log/finding.ts";
 import { memberOf, withMember } from "../../checkpoint/sql-log/members.ts";
 import { type ReadName, reads } from "../../checkpoint/sql-log/reads.ts";
-import { numberIn, threadIdIn, toEntry } from "../../checkpoint/sql-log/rows.ts";
+import { numberIn, threadIdIn } from "../../checkpoint/sql-log/rows.ts";
 import type { Removed, SqlStorage } from "../../checkpoint/sql-log/sql-log.ts";
+import {
+  type ReadWords,
+  searchStatements,
+  searchWordsTable,
+  storedWords,
+} from "../../checkpoint/sql-log/words-table.ts";
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
 import { NOTHING_TO_REPLACE } from "./append-block.ts";
 import { appendSteps } from "./appending.ts";
 import { type Bind, type Binds, number, OUT_NUMBER, text } from "./binds.ts";
 import { isOra } from "./classify.ts";
-import { filledUp } from "./filled-up.ts";
 import type { OracleHandle } from "./handle.ts";
 import { LONG_TEXT, type TableNames } from "./layout.ts";
 import { BINARY_ORDER } from "./open-pool.ts";
 import { logDeployment } from "./parts.ts";
 import type { Row as ClientRow } from "./rows.ts";
-import { dialect, statements } from "./statements.ts";
-import { createTextIndex, hasTextIndex } from "./text-index.ts";
-import { storedTokens, textQueries } from "./text-words.ts";
-import { wordsStatements } from "./words-statements.ts";
+import { dialect, statements, WORD_LISTS } from "./statements.ts";
 
 /** The tables of threads of one name, made where they are not there. */
-export async function storageOf(
-  handle: OracleHandle,
-  names: TableNames,
-  { createsIndex }: { readonly createsIndex: boolean },
-): Promise<SqlStorage> {
+export async function storageOf(handle: OracleHandle, names: TableNames, ranksUpTo: number): Promise<SqlStorage> {
   const version = await handle.prepare(logDeployment(names));
-  if (createsIndex) await createTextIndex(handle, names);
-  const isIndexed = await hasTextIndex(handle, names);
   const [short, long] = [dialect(false), dialect(true)];
   const texts = { short: reads(short, names), long: reads(long, names) };
   const member = { short: withMember(short, names), long: withMember(long, names) };
-  const [sql, words] = [statements(names), wordsStatements(names)];
+  const searching = { short: searchStatements(short, names), long: searchStatements(long, names) };
+  const sql = statements(names);
   const longThreads = new Recent<true>(LONG_THREADS_KEPT);
 
   const query = async ({ text: statement }: Pick<SqlText, "text">, values: Values): Promise<readonly Row[]> =>
@@ -72,11 +66,14 @@ export async function storageOf(
     return name === "threads" || name === "threadsTo" ? inOrder(rows) : rows;
   };
 
+  const readWords: ReadWords = (name, lists, values) =>
+    eitherWay([searching.short(lists)[name], searching.long(lists)[name]], values, hasLongText);
+
   const call = async (block: string, binds: Binds): Promise<Readonly<Record<string, number | null>>> =>
     (await handle.ask(block, binds, true)).out;
 
   return {
-    learnt: isIndexed ? { search: "deferred" } : {},
+    learnt: {},
     version,
     read,
     withMember: async (range, key, valueJson) => {
@@ -99,16 +96,14 @@ export async function storageOf(
     },
     removeExpired: (threadId) => handle.ask(sql.removeExpired, { b_thread: text(threadId) }, true),
     sweep: () => handle.ask(sql.sweep, {}, true),
-    search: (wanted, range) => {
-      const queries = filledUp(textQueries(wanted), QUERY_COUNTS);
-      const { short: first, long: second } = words.search(queries.length);
-      const either = (values: Values): Promise<readonly Row[]> =>
-        eitherWay([written(first), written(second)], values, hasLongText).catch(textFailure);
-      return search(either, queries, range);
-    },
-    index: async (batch) => {
-      const { statement, binds } = indexing(words.index, batch);
-      return (await call(statement, binds))["b_indexed"] === 1;
+    search: (words, range) => searchWordsTable(readWords, words, range, { ranksUpTo, ...WORD_LISTS }),
+    index: async ({ threadId, generation, from, to, edits, found }) => {
+      const lists = [...storedWords(found)];
+      const place = { b_thread: text(threadId), b_generation: text(generation) };
+      const range = { b_from: number(from), b_to: number(to), b_edits: number(edits) };
+      const words = Object.fromEntries(lists.map((list, at) => [`b_found_${at + 1}`, text(list)]));
+      const out = await call(sql.index(lists.length), { ...place, ...range, ...words, b_indexed: OUT_NUMBER });
+      return out["b_indexed"] === 1;
     },
     isLocked: (error) => isOra(error, ...LOCKED),
     recordsPerBatch: 16,
@@ -124,8 +119,6 @@ const LONG_THREADS_KEPT = 10_000;
 
 const isLengthy = (row: Row): boolean => numberIn(row, "lengthy") > 0;
 const hasLongText = (row: Row): boolean => (numberIn(row, "lengthy") & LONG_TEXT) !== 0;
-
-const written = (statement: string): SqlText => ({ text: statement, names: [] });
 
 /** Columns in capitals, and long values beside short ones. */
 function normal(row: ClientRow): Row {
@@ -178,61 +171,4 @@ export function inOrder(rows: readonly Row[]): readonly Row[] {
   const ids = rows.map((row) => Buffer.from(threadIdIn(row)));
   if (ids.every((id, index) => Buffer.compare(ids[index - 1] ?? Buffer.alloc(0), id) < 0)) return rows;
   throw new StateError("INVALID_ARGUMENT", `the sessions of this pool sort as a language does: ${BINARY_ORDER}`);
-}
-
-/** How many queries one search has. Shorter lists are padded, so that there are few different texts. */
-export const QUERY_COUNTS: readonly number[] = [1, 4, 20];
-
-/** The fewer other words a record has, the better the hit. */
-async function search(
-  read: (values: Values) => Promise<readonly Row[]>,
-  queries: readonly string[],
-  { limit, prefix = "", after }: SearchRange,
-): Promise<FoundRecords> {
-  assertNoPlace(after);
-  if (isInNoId(prefix)) return { hits: [], order: "best" };
-  const asked = Object.fromEntries(queries.map((query, at) => [`query_${at + 1}`, query]));
-  const rows = await read({ ...rangeOf(prefix), most: limit, ...asked });
-  const hits = rows.map((row) => ({
-    ...{ threadId: threadIdIn(row), entry: toEntry(row) },
-    score: 1 / Math.sqrt(Math.max(numberIn(row, "word_count"), 1)),
-  }));
-  return { hits, order: "best" };
-}
-
-/** Oracle Text reports its errors as ORA-20000; what happened is in the message. */
-function textFailure(error: unknown): never {
-  const { message = "" } = (error ?? {}) as { message?: string };
-  if (isOra(error, 29861) || (isOra(error, 20000) && message.includes("DRG-10599"))) {
-    const what = "the text index that was there at first contact is gone or unusable";
-    throw new StateError("INCOMPATIBLE", `${what}: create it again, or connect again, and threads are scanned`, {
-      cause: error,
-    });
-  }
-  if (isOra(error, 20000) && message.includes("DRG-51030")) {
-    const what = "too many words begin like the words of this query: search for longer beginnings";
-    throw new StateError("INVALID_ARGUMENT", `${what}, or raise WILDCARD_MAXTERMS of the text index`, { cause: error });
-  }
-  throw error;
-}
-
-function indexing(
-  statementFor: (records: number) => string,
-  { threadId, generation, from, to, edits, found }: IndexBatch,
-): { readonly statement: string; readonly binds: Binds } {
-  const stored = found.flatMap(({ row, words }) => {
-    const tokens = storedTokens(words);
-    return tokens === undefined ? [] : [{ seq: numberIn(row, "seq"), ...tokens }];
-  });
-  const words = stored.map(
-    ({ seq, text: tokens, count }, at): Binds => ({
-      [`b_seq_${at + 1}`]: number(seq),
-      [`b_word_count_${at + 1}`]: number(count),
-      [`b_words_${at + 1}`]: text(tokens),
-    }),
-  );
-  const place = { b_thread: text(threadId), b_generation: text(generation) };
-  const range = { b_from: number(from), b_to: number(to), b_edits: number(edits) };
-  const binds = Object.assign({ ...place, ...range, b_indexed: OUT_NUMBER }, ...words) as Binds;
-  return { statement: statementFor(stored.length), binds };
 }

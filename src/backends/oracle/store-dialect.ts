@@ -14,7 +14,6 @@ import {
   vector as vectorValue,
 } from "../../store/sql-store/sql.ts";
 import { type Bind, type Binds, number as numberBind, text, vector } from "./binds.ts";
-import { filledUp } from "./filled-up.ts";
 import { comparable, isPlainKey, isUnindexable } from "./metadata.ts";
 import { ISO_FORMAT, NOW } from "./sql-clock.ts";
 import type { StoreTables } from "./store-layout.ts";
@@ -131,3 +130,10 @@ JOIN ${raw(items)} i ON i.id = r.id ORDER BY r.distance, r.id`;
 
 /** Rounded like the stored times, so that it is never before what was just written. */
 export const STORE_NOW: Sql = raw(`SELECT TO_CHAR(CAST(${NOW} AS TIMESTAMP(3)), ${ISO_FORMAT}) AS clock FROM dual`);
+
+/** Repeats the first element until the next size is reached, so that few different statements are sent. */
+function filledUp<T>(given: readonly T[], sizes: readonly number[]): readonly T[] {
+  const size = sizes.find((each) => each >= given.length) ?? given.length;
+  const [first] = given;
+  return first === undefined ? given : [...given, ...Array.from({ length: size - given.length }, () => first)];
+}

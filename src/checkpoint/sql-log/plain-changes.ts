@@ -4,7 +4,7 @@ import type { IndexBatch } from "./catch-up.ts";
 import type { Row, SqlDialect, SqlTables, SqlText, Values } from "./dialect.ts";
 import { membersIn } from "./members.ts";
 import { numberIn, positionIn, storedNames, storedWriteId, textIn } from "./rows.ts";
-import { storedWords, type WordsDialect, type WordsStatements, wordsStatements } from "./words-table.ts";
+import { storedWords, type WordsDialect } from "./words-table.ts";
 
 export interface Answer {
   readonly rows: readonly Row[];
@@ -118,6 +118,8 @@ function texts(dialect: PlainDialect, { threads, records, names, members, words 
     dropNames: statement(`DELETE FROM ${names} WHERE thread_id = :thread AND ${gone}`),
     dropWords: statement(`DELETE FROM ${words} WHERE thread_no = :thread_no AND (seq > :kept OR ${gone})`),
     names: inserting(names, ["name", "seq"]),
+    addWords: statement(`INSERT INTO ${words} (word, thread_no, seq, word_count)
+      SELECT ${dialect.fromHex("j.word")}, :thread_no, j.seq, j.word_count FROM ${dialect.jsonRecords(":found")} j`),
     addMembers: statement(`INSERT INTO ${members} (member, thread_id)
       SELECT d.n, :thread FROM ${jsonNumbers("numbers")} d`),
     dropMembers: statement(`DELETE FROM ${members} WHERE thread_id = :thread
@@ -147,14 +149,12 @@ function texts(dialect: PlainDialect, { threads, records, names, members, words 
  * thread to itself until the commit, and nothing waits for another thread.
  */
 export class PlainChanges {
-  readonly words: WordsStatements;
   readonly #sql: ReturnType<typeof texts>;
   readonly #database: Transactions;
 
   constructor(database: Transactions, dialect: PlainDialect, tables: PlainTables) {
     this.#database = database;
     this.#sql = texts(dialect, tables);
-    this.words = wordsStatements(dialect, tables);
   }
 
   /** Whether it was made; refused where the tail is another one, or the thread is there that was to begin. */
@@ -311,7 +311,7 @@ export class PlainChanges {
       const stale = to < numberIn(row, "tail") ? 1 : 0;
       await session.ask(this.#sql.indexed, { thread, to_seq: to, stale });
       const thread_no = numberIn(row, "thread_no");
-      for (const found of storedWords(batch)) await session.ask(this.words.insert, { thread_no, found });
+      for (const found of storedWords(batch.found)) await session.ask(this.#sql.addWords, { thread_no, found });
       return true;
     });
     return indexed === true;

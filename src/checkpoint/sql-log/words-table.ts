@@ -6,97 +6,136 @@ import { isInNoId, rangeOf } from "./finding.ts";
 import { numberIn, threadIdIn, toEntry } from "./rows.ts";
 
 /**
- * The index of words where a database has none that takes every word as it is: rows `(word, thread_no, seq, size)`,
- * `size` being how many words the record has. The number of a thread grows with the threads that are made, so that the
- * order of the index is that of time.
+ * The index of words: rows `(word, thread_no, seq, word_count)`, `word_count` being how many words the record has. The
+ * number of a thread grows with the threads that are made, so that the order of the index is that of time.
  */
-export interface WordsStatements {
-  /** How many records have the words, up to a limit. */
-  readonly count: SqlText;
-  readonly best: SqlText;
-  readonly newest: SqlText;
-  readonly insert: SqlText;
-}
+export type SearchStatements = (lists: number) => Readonly<Record<WordsRead, SqlText>>;
 
-export function wordsStatements(
+/** `count`: how many records have the words, up to a limit. */
+export type WordsRead = "count" | "best" | "newest";
+
+/** For questions with so many lists of words beside the one word that is looked for in the index. */
+export function searchStatements(
   dialect: SqlDialect & WordsDialect,
   { threads, records, words }: SqlTables & { readonly words: string },
-): WordsStatements {
+): SearchStatements {
   const { entry, page, now, statement, fromHex } = dialect;
-  /** One word is looked for in the index, and of what it leads to each of the others. */
-  const matching = `FROM ${words} w JOIN ${threads} t ON t.thread_no = w.thread_no
-      WHERE w.word >= :low AND w.word < :high AND t.thread_id >= :first AND t.thread_id <= :last
-        AND (t.expires_at IS NULL OR t.expires_at > ${now})
-        AND (SELECT COUNT(*) FROM ${dialect.jsonWords("others")} q WHERE EXISTS (SELECT 1 FROM ${words} x
+  const search = (lists: number): Readonly<Record<WordsRead, SqlText>> => {
+    const hasAll = (_: unknown, at: number): string => `
+        AND (SELECT COUNT(*) FROM ${dialect.jsonWords(`:others_${at}`)} q WHERE EXISTS (SELECT 1 FROM ${words} x
           WHERE x.thread_no = w.thread_no AND x.seq = w.seq
-            AND x.word >= ${fromHex("q.low")} AND x.word < ${fromHex("q.high")})) = :many`;
-  const isBehind = "(w.thread_no < :thread_no OR (w.thread_no = :thread_no AND w.seq < :seq))";
-  const found = (condition: string, order: string): SqlText =>
-    statement(`SELECT f.thread_id, f.thread_no, f.size, ${entry("r")} FROM (
-      SELECT DISTINCT t.thread_id, w.thread_no, w.seq, w.size ${matching} AND ${condition}
+            AND x.word >= ${fromHex("q.low")} AND x.word < ${fromHex("q.high")})) = :many_${at}`;
+    /** One word is looked for in the index, and of what it leads to each of the others. */
+    const matching = `FROM ${words} w JOIN ${threads} t ON t.thread_no = w.thread_no
+      WHERE w.word >= ${fromHex(":low")} AND w.word < ${fromHex(":high")}
+        AND t.thread_id >= :first AND t.thread_id <= :last
+        AND (t.expires_at IS NULL OR t.expires_at > ${now})${Array.from({ length: lists }, hasAll).join("")}`;
+    const isBehind = "(w.thread_no < :thread_no OR (w.thread_no = :thread_no AND w.seq < :seq))";
+    const found = (condition: string, order: string): SqlText =>
+      statement(`SELECT f.thread_id, f.thread_no, f.word_count, ${entry("r")} FROM (
+      SELECT DISTINCT t.thread_id, w.thread_no, w.seq, w.word_count ${matching} AND ${condition}
       ORDER BY ${order} ${page("most")}) f
     JOIN ${records} r ON r.thread_id = f.thread_id AND r.seq = f.seq
     ORDER BY ${order.replaceAll("w.", "f.")}`);
-  return {
-    count: statement(
-      `SELECT COUNT(*) AS found FROM (SELECT DISTINCT w.thread_no, w.seq ${matching} ${page("most")}) f`,
-    ),
-    best: found(`(w.size > :size OR (w.size = :size AND ${isBehind}))`, "w.size, w.thread_no DESC, w.seq DESC"),
-    newest: found(isBehind, "w.thread_no DESC, w.seq DESC"),
-    insert: statement(`INSERT INTO ${words} (word, thread_no, seq, size)
-      SELECT ${fromHex("j.word")}, :thread_no, j.seq, j.size FROM ${dialect.jsonRecords("found")} j`),
+    const isLonger = `(w.word_count > :word_count OR (w.word_count = :word_count AND ${isBehind}))`;
+    return {
+      count: statement(
+        `SELECT COUNT(*) AS found FROM (SELECT DISTINCT w.thread_no, w.seq ${matching} ${page("most")}) f`,
+      ),
+      best: found(isLonger, "w.word_count, w.thread_no DESC, w.seq DESC"),
+      newest: found(isBehind, "w.thread_no DESC, w.seq DESC"),
+    };
+  };
+  const made = new Map<number, ReturnType<typeof search>>();
+  return (lists) => {
+    const known = made.get(lists) ?? search(lists);
+    made.set(lists, known);
+    return known;
   };
 }
 
-/** Words travel as JSON of hexadecimal digits: no character set on the way can change one. */
+/** Words travel as hexadecimal digits: no character set on the way can change one. */
 export interface WordsDialect {
-  fromHex(column: string): string;
-  /** `[[low, high], …]` as rows. */
-  jsonWords(name: string): string;
-  /** `[[seq, size, [word, …]], …]` as rows of one word each. */
-  jsonRecords(name: string): string;
+  fromHex(text: string): string;
+  /** `[[low, high], …]`, in the text that is given, as rows. */
+  jsonWords(list: string): string;
+  /** `[[seq, word count, [word, …]], …]`, in the text that is given, as rows of one word each. */
+  jsonRecords(list: string): string;
 }
 
-type Read = (statement: SqlText, values: Values) => Promise<readonly Row[]>;
+/** Runs a statement of a question with so many lists. */
+export type ReadWords = (name: WordsRead, lists: number, values: Values) => Promise<readonly Row[]>;
 
 /** Behind every id, where no prefix narrows. */
 const EVERY_ID = "\u{10ffff}".repeat(272);
 
+export interface SearchBounds {
+  readonly ranksUpTo: number;
+  /** How long the text of a list may be. */
+  readonly listCharacters: number;
+  /** How many lists there may be, so that few texts are sent: fewer are filled up by repeating one. */
+  readonly listCounts?: readonly number[];
+}
+
 /** The fewer other words a record has, the better the hit. More hits than are ranked come newest first. */
 export async function searchWordsTable(
-  read: Read,
-  sql: WordsStatements,
+  read: ReadWords,
   words: readonly string[],
   { limit, prefix = "", after }: SearchRange,
-  ranksUpTo: number,
+  { ranksUpTo, listCharacters, listCounts = [] }: SearchBounds,
 ): Promise<FoundRecords> {
   const from = after === undefined ? undefined : openPlace(after, ["number", "number", "number"]);
   if (isInNoId(prefix)) return { hits: [], order: from?.order ?? "best" };
   const { first, last = EVERY_ID } = rangeOf(prefix);
   const [longest, ...others] = words.map(wordBytes).toSorted((one, other) => other.length - one.length);
   if (longest === undefined) return { hits: [], order: "best" };
-  const question: Values = {
-    ...{ low: longest, high: Buffer.concat([longest, BEHIND]), first, last, many: others.length },
-    others: JSON.stringify(others.map((word) => [word.toString("hex"), `${word.toString("hex")}ff`])),
-  };
-  const order = from?.order ?? ((await countUpTo(read, sql, question, ranksUpTo + 1)) > ranksUpTo ? "newest" : "best");
-  const [size, threadNo, seq] = from?.parts ?? [-1, Number.MAX_SAFE_INTEGER, 0];
-  const rows = await read(sql[order], { ...question, size, thread_no: threadNo, seq, most: limit });
+  const lists = filledUp(listsOf(others.map(boundsOf), listCharacters), listCounts);
+  const { length: count } = lists;
+  const each = lists.flatMap((list, at) => [
+    [`others_${at}`, JSON.stringify(list)],
+    [`many_${at}`, list.length],
+  ]);
+  const [low, high] = boundsOf(longest);
+  const question: Values = { low, high, first, last, ...Object.fromEntries(each) };
+  const countUpTo = async (most: number): Promise<number> =>
+    numberIn((await read("count", count, { ...question, most }))[0], "found");
+  const order = from?.order ?? ((await countUpTo(ranksUpTo + 1)) > ranksUpTo ? "newest" : "best");
+  const [word_count, thread_no, seq] = from?.parts ?? [-1, Number.MAX_SAFE_INTEGER, 0];
+  const rows = await read(order, count, { ...question, word_count, thread_no, seq, most: limit });
   return { hits: rows.map((row) => hitOf(row, order)), order };
 }
 
-async function countUpTo(read: Read, sql: WordsStatements, question: Values, most: number): Promise<number> {
-  return numberIn((await read(sql.count, { ...question, most }))[0], "found");
-}
-
 function hitOf(row: Row, order: FoundRecords["order"]): SearchHit {
-  const [size, threadNo, entry] = [numberIn(row, "size"), numberIn(row, "thread_no"), toEntry(row)];
-  const place = placeOf(order, size, threadNo, entry.seq);
-  return { threadId: threadIdIn(row), entry, score: 1 / Math.sqrt(Math.max(size, 1)), place };
+  const [count, threadNo, entry] = [numberIn(row, "word_count"), numberIn(row, "thread_no"), toEntry(row)];
+  const place = placeOf(order, count, threadNo, entry.seq);
+  return { threadId: threadIdIn(row), entry, score: 1 / Math.sqrt(Math.max(count, 1)), place };
 }
 
-/** No byte of UTF-8 is as large: it ends the range of the words with a beginning. */
-const BEHIND = Buffer.from([0xff]);
+type Bounds = readonly [low: string, high: string];
+
+/** The range of the words with a beginning: no byte of UTF-8 is as large as the one behind it. */
+const boundsOf = (word: Buffer): Bounds => [word.toString("hex"), `${word.toString("hex")}ff`];
+
+/** A single word always fits. */
+function listsOf(words: readonly Bounds[], characters: number): readonly (readonly Bounds[])[] {
+  const lists: Bounds[][] = [];
+  let length = characters;
+  for (const word of words) {
+    const own = JSON.stringify(word).length + 1;
+    if (length + own >= characters) {
+      lists.push([]);
+      length = 2;
+    }
+    lists.at(-1)?.push(word);
+    length += own;
+  }
+  return lists;
+}
+
+const filledUp = <T>(lists: readonly T[], counts: readonly number[]): readonly T[] => {
+  const wanted = counts.find((each) => each >= lists.length) ?? lists.length;
+  return [...lists, ...lists.slice(0, 1).flatMap((list) => Array<T>(wanted - lists.length).fill(list))];
+};
 
 /** What a word of 128 characters has at most; the column takes no more. */
 const MOST_WORD_BYTES = 512;
@@ -113,8 +152,8 @@ function wordBytes(word: string): Buffer {
 /** So many characters of JSON travel at once at most: a packet has a limit. */
 const MOST_CHARACTERS = 1024 * 1024;
 
-/** The words of a batch as the statement `insert` takes them, in pieces. */
-export function* storedWords({ found }: IndexBatch): Generator<string> {
+/** The words of a batch as `jsonRecords` takes them, in pieces. */
+export function* storedWords(found: IndexBatch["found"]): Generator<string> {
   let [piece, length]: [string[], number] = [[], 0];
   for (const { row, words } of found) {
     const all = [...new Set(words.split(" "))].filter((word) => word !== "");
