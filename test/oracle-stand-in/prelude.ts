@@ -39,7 +39,7 @@ export const PRELUDE: readonly string[] = [
   `CREATE VIEW oracle_sys.nls_session_parameters AS
    SELECT parameter, coalesce(nullif(current_setting('standin.' || lower(parameter), true), ''), at_first) AS value
    FROM (VALUES ('NLS_SORT', 'GERMAN'), ('NLS_COMP', 'BINARY')) known (parameter, at_first)`,
-  `CREATE VIEW oracle_sys.session_privs AS SELECT 'CREATE TABLE' AS privilege
+  `CREATE VIEW oracle_sys.session_privs AS SELECT unnest('{CREATE TABLE,CREATE SEQUENCE}'::text[]) AS privilege
    WHERE has_schema_privilege(current_user, current_schema(), 'CREATE')`,
   `CREATE VIEW oracle_sys.all_tab_columns AS
    SELECT upper(table_schema) AS owner, upper(table_name) AS table_name, upper(column_name) AS column_name

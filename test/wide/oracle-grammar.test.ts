@@ -35,8 +35,7 @@ const PLANTED: Readonly<Record<string, string>> = {
   "rows compared as one": "SELECT id FROM HF WHERE (namespace, key) > (:b_1, :b_2)",
   "a variable named old":
     "BEGIN\n  FOR old IN (SELECT id FROM HF) LOOP\n    DELETE FROM HF WHERE id = old.id;\n  END LOOP;\nEND;",
-  "a text index without IS":
-    "CREATE INDEX I ON HF_WORDS (words) INDEXTYPE CTXSYS.CONTEXT PARAMETERS ('SYNC (ON COMMIT)')",
+  "a table that is an index of nothing": "CREATE TABLE HF (a NUMBER PRIMARY KEY) ORGANIZATION COMPRESS 1",
   "a lock that waits for no number": "SELECT tail FROM HF WHERE thread_id = :b_thread FOR UPDATE WAIT",
   "an unclosed bracket": "SELECT COUNT(seq FROM HF_RECORDS",
 };

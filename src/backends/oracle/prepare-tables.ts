@@ -74,12 +74,15 @@ async function versionsIn(asking: Asking, { version }: Deployment): Promise<Vers
 }
 
 /** In this user's schema; or in the owner's, if that is another one. */
-export const MAY_CREATE = `SELECT COUNT(*) AS may FROM session_privs
-WHERE privilege = 'CREATE ANY TABLE' OR (privilege = 'CREATE TABLE' AND (:b_owner IS NULL OR :b_owner = USER))`;
+export const MAY_CREATE = `SELECT COUNT(CASE WHEN privilege LIKE '%TABLE' THEN 1 END) AS tables,
+  COUNT(CASE WHEN privilege LIKE '%SEQUENCE' THEN 1 END) AS sequences FROM session_privs
+WHERE privilege IN ('CREATE ANY TABLE', 'CREATE ANY SEQUENCE')
+  OR (privilege IN ('CREATE TABLE', 'CREATE SEQUENCE') AND (:b_owner IS NULL OR :b_owner = USER))`;
 
-async function mayCreate(asking: Asking, { owner }: Deployment): Promise<boolean> {
-  const { rows } = await asking.ask(MAY_CREATE, { b_owner: textBind(owner) });
-  return Number(rows[0]?.["MAY"]) > 0;
+/** Threads are numbered, which takes a sequence. */
+async function mayCreate(asking: Asking, { of, owner }: Deployment): Promise<boolean> {
+  const [row] = (await asking.ask(MAY_CREATE, { b_owner: textBind(owner) })).rows;
+  return Number(row?.["TABLES"]) > 0 && (of === "store" || Number(row?.["SEQUENCES"]) > 0);
 }
 
 export const COLUMNS_OF = `SELECT column_name FROM all_tab_columns
