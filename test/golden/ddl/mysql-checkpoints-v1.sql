@@ -51,7 +51,7 @@ CREATE TABLE IF NOT EXISTS `holdfast_words` (
   word VARBINARY(512) NOT NULL,
   thread_no BIGINT UNSIGNED NOT NULL,
   seq INT NOT NULL,
-  size INT NOT NULL,
+  word_count INT NOT NULL,
   PRIMARY KEY (word, thread_no, seq),
   KEY by_record (thread_no, seq),
   FOREIGN KEY (thread_no) REFERENCES `holdfast_threads` (thread_no) ON DELETE CASCADE
