@@ -50,12 +50,12 @@ const BEGUN =
 export function forAnotherThread(
   state: AgentState,
   policy: OpenCallsPolicy,
-  { now, newKey }: { readonly now: number; readonly newKey: () => string },
+  { now, newKey }: { readonly now: number; readonly newKey: (call: ToolCall) => string },
 ): AgentState {
   let next = state;
   for (const { call, execution } of openCallsIn(heldFieldsOf(state))) {
     const isBegun = execution === undefined || hasBegun(execution);
-    const entry = { ...(execution ?? unrecorded(call)), idempotencyKey: newKey() };
+    const entry = { ...(execution ?? unrecorded(call)), idempotencyKey: newKey(call) };
     next = policy === "keep" && !isBegun ? next.withToolExecution(entry) : settled(next, call, entry, isBegun, now);
   }
   return next;

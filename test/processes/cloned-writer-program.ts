@@ -37,6 +37,12 @@ async function keyOfCall(threadId: string): Promise<string> {
   return key;
 }
 
+/** The key of a call that nobody began, in a fork of its own. */
+async function keyOfFork(target: string): Promise<string | undefined> {
+  await checkpointer.fork("with a call", target, { openCalls: "keep" });
+  return (await checkpointer.load(target))?.toolExecutions[0]?.idempotencyKey;
+}
+
 const checkpointer = await openCheckpointer(url);
 const state = (await checkpointer.load("t")) as AgentState;
 say(newId());
@@ -44,7 +50,8 @@ for (let told = await listen(); told !== "end"; told = await listen()) {
   try {
     if (told === "save") await checkpointer.save(state.withMessage(userMessage(text, { id: "m" })), "t");
     const isRepeated = told === "send" && (await checkpointer.send("t", { message: text })).isRepeated;
-    if (told === "call") say(await keyOfCall(text));
+    if (told === "fork") say(await keyOfFork(`fork ${text}`));
+    else if (told === "call") say(await keyOfCall(text));
     else say(told === "save" ? "saved" : isRepeated ? "repeated" : "sent");
   } catch (error) {
     say(StateError.is(error) ? error.code : String(error));

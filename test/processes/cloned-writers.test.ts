@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
-import { textOf, userMessage } from "../../src/state/message.ts";
+import { assistantMessage, textOf, userMessage } from "../../src/state/message.ts";
 import { Programs } from "./programs.ts";
 import { sharedOnDisk } from "./shared-storage.ts";
 
@@ -18,6 +18,10 @@ test.each(["sqlite", "file"] as const)(
     const storage = await sharedOnDisk(backend);
     const before = await openCheckpointer(storage.url);
     await before.save(AgentState.create().withMessage(userMessage("before")), "t");
+    const call = { id: "call", name: "pay", arguments: {} };
+    const asked = AgentState.create().withMessage(assistantMessage("", { toolCalls: [call] }));
+    const execution = { toolCallId: "call", toolName: "pay", status: "intended" } as const;
+    await before.save(asked.withToolExecution(execution), "with a call");
     const clones = ["one", "other"].map((text) => programs.start(PROGRAM, [storage.url, text]));
     for (const clone of clones) await clone.hasSaid(1);
     const [drawn, again] = clones.map(({ said }) => said[0]);
@@ -40,6 +44,7 @@ test.each(["sqlite", "file"] as const)(
     const [key, ofOther] = await told("call");
     expect(key).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(ofOther, "calls on two threads are two to the service that is called").not.toBe(key);
+    expect(new Set(await told("fork")).size, "and so are those of two forks").toBe(2);
     for (const clone of clones) {
       clone.tell("end");
       expect(await clone.ended()).toEqual({ code: 0, signal: null });

@@ -1,7 +1,8 @@
-import { assertCheckpointId, assertThreadId, newId, withHint } from "../../driver/ids.ts";
+import { assertCheckpointId, assertThreadId, newId, newIdFor, withHint } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import type { StateFields } from "../../state/fields.ts";
+import type { ToolCall } from "../../state/message.ts";
 import { forAnotherThread, type OpenCallsPolicy, openCallsIn, withStanding } from "../../state/tool-calls.ts";
 import type { CheckpointContext } from "../context.ts";
 import { metadataOf } from "../find/summary.ts";
@@ -68,7 +69,9 @@ async function writeFork(
     erasures: erasuresAt(tailOf({ generation: chain.generation, entry: chain.tail })),
   };
   const { record, header, fields: whole } = rebuild(chain, seq);
-  const { fields } = forAnotherThread(AgentState.fromFields(whole), openCalls, { now: context.now(), newKey: newId });
+  // Of the new thread: clones of one machine draw alike, and may fork the call to several.
+  const newKey = (call: ToolCall): string => newIdFor(Buffer.from(JSON.stringify([target, call.id])));
+  const { fields } = forAnotherThread(AgentState.fromFields(whole), openCalls, { now: context.now(), newKey });
   const ttlMs = await timeLeft(context, source, chain.generation);
   const forkedFrom = { threadId: source, checkpointId: record.checkpointId ?? "" };
   const planned = mayFit(fields, context.log.capabilities) ? planBase(fields, fields.messages) : undefined;
