@@ -10,7 +10,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Agent, StateError, tool } from "holdfast";
+import { Agent, AgentState, pendingIn, StateError, tool } from "holdfast";
 import { sqliteCheckpointer } from "holdfast/sqlite";
 import { ruleModel } from "holdfast/testing";
 
@@ -44,29 +44,29 @@ const transfer = tool({
 async function ask(path: string): Promise<void> {
   await using checkpointer = sqliteCheckpointer({ path });
   const agent = new Agent({ model, tools: [transfer], checkpointer });
-  const { stopReason, interrupts } = await agent.run("Pay Ines and Bob.", { threadId });
+  const { stopReason, pending } = await agent.run("Pay Ines and Bob.", { threadId });
   console.log(`Process ${process.pid} ended its run: ${stopReason}`);
-  for (const { id, question } of interrupts) console.log(`  ${id}  ${question}`);
+  for (const { id, question } of pending) console.log(`  ${id}  ${question}`);
 }
 
 async function answer(path: string): Promise<void> {
   await using checkpointer = sqliteCheckpointer({ path });
   const agent = new Agent({ model, tools: [transfer], checkpointer });
   console.log(`Process ${process.pid} finds the questions in the thread`);
-  const waiting = (await checkpointer.load(threadId))?.interrupts.filter((one) => one.answer === undefined) ?? [];
+  const waiting = pendingIn((await checkpointer.load(threadId)) ?? AgentState.create());
   const [first, second] = waiting.map(({ id }) => id);
   if (first === undefined || second === undefined) throw new Error("two questions were expected");
 
   const edited = { decision: "edit", arguments: { to: "Ines", amount: 90 } };
-  const half = await agent.resume({ threadId, interruptId: first, response: edited });
-  console.log(`  one answered, with 90 instead of 900: ${half.stopReason}, ${half.interrupts.length} left`);
+  const half = await agent.answer({ threadId, id: first, response: edited });
+  console.log(`  one answered, with 90 instead of 900: ${half.stopReason}, ${half.pending.length} left`);
 
   const denied = { decision: "deny", reason: "Bob was paid in cash" };
-  const whole = await agent.resume({ threadId, interruptId: second, response: denied });
+  const whole = await agent.answer({ threadId, id: second, response: denied });
   console.log(`  both answered: ${whole.stopReason}\n  agent: ${whole.text}`);
 
   try {
-    await agent.resume({ threadId, interruptId: first, response: { decision: "approve" } });
+    await agent.answer({ threadId, id: first, response: { decision: "approve" } });
   } catch (error) {
     if (!StateError.is(error, "CONFLICT")) throw error;
     console.log(`  a second answer is refused: ${error.message}`);

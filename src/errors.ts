@@ -21,7 +21,7 @@ export type ErrorCode =
   | "MISSING_DEPENDENCY"
   | "CLOSED"
   | "MODEL_FAILED"
-  | "INTERRUPTED"
+  | "PENDING"
   | "UNKNOWN";
 
 /** What each code means, and whether the same call may succeed when repeated. */
@@ -48,10 +48,10 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly retryable: boole
   MISSING_DEPENDENCY: { retryable: false, means: "a client package is not installed; the message names it" },
   CLOSED: { retryable: false, means: "used after close()" },
   MODEL_FAILED: { retryable: false, means: "the model did not answer; what was said before is saved" },
-  INTERRUPTED: {
+  PENDING: {
     retryable: false,
     means:
-      "the thread waits for a person or an outcome: `resume` answers, `complete` brings it, `declineWaiting` gives up",
+      "the thread waits for a person or an outcome: `answer` answers, `complete` brings it, `declinePending` gives up",
   },
   UNKNOWN: { retryable: false, means: "the backend could not say what went wrong" },
 };
@@ -74,8 +74,8 @@ export interface ErrorContext {
   readonly location?: string;
   /** On `UNSUPPORTED`: the capability flag that is false. */
   readonly capability?: string;
-  /** On `INTERRUPTED`: the questions that wait. */
-  readonly interruptIds?: readonly string[];
+  /** On `PENDING`: the questions that wait. */
+  readonly pendingIds?: readonly string[];
   /** On `HELD`: the holds that keep it. */
   readonly holds?: readonly {
     readonly id: string;

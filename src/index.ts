@@ -6,9 +6,9 @@ export type { ConversationPort, MemoryPort } from "./agent/ports.ts";
 export type { RunLimits } from "./agent/run/limits.ts";
 export { RunError } from "./agent/run/run-error.ts";
 export type { Run } from "./agent/run.ts";
-export type { ResumeOptions, RunOptions } from "./agent/run-options.ts";
-export { type Approval, pendingInterrupts } from "./agent/tool-call/interrupts.ts";
-export type { PendingCall } from "./agent/tool-call/later.ts";
+export type { AnswerOptions, RunOptions } from "./agent/run-options.ts";
+export { type AnswerPendingOptions, answerPending } from "./agent/tool-call/answering.ts";
+export type { Approval } from "./agent/tool-call/interrupts.ts";
 export {
   type Tool,
   type ToolContext,
@@ -64,6 +64,7 @@ export {
   type UserMessage,
   userMessage,
 } from "./state/message.ts";
+export { type PendingCall, pendingIn } from "./state/pending.ts";
 export {
   isSecretRef,
   redactSecrets,

@@ -161,9 +161,15 @@ describe("every field has a row", () => {
 
   test("of states: a row that is left out, or that keeps what it does not look into, does not compile", () => {
     const id = name("an id");
-    const answer: RulesOf<InterruptAnswer> = { value: emptied, at: count("a time"), declined: yes("no"), reason: text };
+    const answer: RulesOf<InterruptAnswer> = {
+      value: emptied,
+      at: count("a time"),
+      declined: yes("no"),
+      reason: text,
+      by: text,
+    };
     // @ts-expect-error: `reason` has no row.
-    const one: RulesOf<InterruptAnswer> = { value: emptied, at: count("a time"), declined: yes("no") };
+    const one: RulesOf<InterruptAnswer> = { value: emptied, at: count("a time"), declined: yes("no"), by: text };
     // @ts-expect-error: anything may be in `value`.
     const other: RulesOf<InterruptAnswer> = { ...answer, value: id };
     // @ts-expect-error: what is in it needs rows of its own.

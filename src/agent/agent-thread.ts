@@ -13,7 +13,7 @@ import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "
 import type { UIMessageChunk } from "./page/ui-stream.ts";
 import { currentTurn } from "./run/turns.ts";
 import type { Run } from "./run.ts";
-import type { Needed, ResumeOptions, RunOptions } from "./run-options.ts";
+import type { AnswerOptions, Needed, RunOptions } from "./run-options.ts";
 
 /** Children first: a retry after an interruption still finds them. */
 async function deleteFamily(checkpointer: BaseCheckpointer, threadId: string): Promise<boolean> {
@@ -40,7 +40,7 @@ async function readable(checkpointer: BaseCheckpointer, threadId: string): Promi
 export interface ThreadOwner<Output, Runtime> {
   readonly checkpointer: Promise<BaseCheckpointer> | undefined;
   run(prompt: Said | undefined, options: Needed<RunOptions<Runtime>, Runtime>): Run<Output>;
-  resume(options: Needed<ResumeOptions<Runtime>, Runtime>): Run<Output>;
+  answer(options: Needed<AnswerOptions<Runtime>, Runtime>): Run<Output>;
   thread(threadId: string): AgentThread<Output, Runtime>;
 }
 
@@ -107,8 +107,8 @@ export class AgentThread<Output = unknown, Runtime = unknown> {
   }
 
   /** Answers a question that waits here. */
-  resume(options: Needed<Omit<ResumeOptions<Runtime>, "threadId">, Runtime>): Run<Output> {
-    return this.#owner.resume({ ...options, threadId: this.id } as Needed<ResumeOptions<Runtime>, Runtime>);
+  answer(options: Needed<Omit<AnswerOptions<Runtime>, "threadId">, Runtime>): Run<Output> {
+    return this.#owner.answer({ ...options, threadId: this.id } as Needed<AnswerOptions<Runtime>, Runtime>);
   }
 
   /**

@@ -9,8 +9,8 @@ import { asUserMessage, withId } from "../state/prompt.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
 import {
+  assertAnswerOptions,
   assertCompleteOptions,
-  assertResumeOptions,
   assertRunOptions,
   assertThreadNamed,
 } from "./assert-run-options.ts";
@@ -24,7 +24,7 @@ import type { RunError } from "./run/run-error.ts";
 import { aboutSubject } from "./run/run-subject.ts";
 import type { Runner, RunPlace } from "./run/runner.ts";
 import { Run } from "./run.ts";
-import type { Needed, OutputOf, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
+import type { AnswerOptions, Needed, OutputOf, RunArguments, RunOptions } from "./run-options.ts";
 import { assertAnswerable, assertTools } from "./tool-call/assert-tools.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
 import {
@@ -96,21 +96,21 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     if (place.open !== undefined) assertThreadNamed(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const message = said && aboutSubject(said, options);
-    const { declineWaiting: declines = false } = options;
+    const { declinePending: declines = false } = options;
     const { backTo } = options;
     return this.#start(options, ({ saying }) => saying(message, { backTo, declines }), place);
   }
 
-  /** Answers a question that a run ended with, in any process, and continues the thread. */
-  resume<Schema extends AnySchema = never>(
-    options: Needed<ResumeOptions<Runtime, Schema>, Runtime>,
+  /** Answers something that a run ended with, in any process, and continues the thread. */
+  answer<Schema extends AnySchema = never>(
+    options: Needed<AnswerOptions<Runtime, Schema>, Runtime>,
   ): Run<OutputOf<Schema, Output>, Tools> {
     return this.#answer(options, this.#ownPlace) as Run<OutputOf<Schema, Output>, Tools>;
   }
 
-  #answer(options: ResumeOptions<Runtime>, place: RunPlace): Run<Output, Tools> {
-    assertResumeOptions(options);
-    const { interruptId: id, response, decline = false } = options;
+  #answer(options: AnswerOptions<Runtime>, place: RunPlace): Run<Output, Tools> {
+    assertAnswerOptions(options);
+    const { id, response, decline = false } = options;
     const why = typeof decline === "string" ? { reason: decline } : {};
     const part: SignalPart = decline === false ? { id, value: response } : { id, declined: true, ...why };
     return this.#start(options, ({ answering }) => answering(part), place);
@@ -141,8 +141,7 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
     });
     const agent: SubAgent = {
       run: (prompt, place) => this.#say(prompt, runIn(place) as RunOptions<Runtime>, at(place)),
-      resume: (place, interruptId, answer) =>
-        this.#answer(answerIn(place, interruptId, answer) as ResumeOptions<Runtime>, at(place)),
+      answer: (place, id, answer) => this.#answer(answerIn(place, id, answer) as AnswerOptions<Runtime>, at(place)),
       complete: (place, outcome) =>
         this.#complete(outcomeIn(place, outcome) as CompleteOptions<Runtime, unknown>, at(place)),
       giveUp: async ({ checkpointer, threadId }) => {

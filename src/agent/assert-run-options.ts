@@ -2,8 +2,8 @@ import { assertKnownOptions, described } from "../internal/known-options.ts";
 import { assertKinds, assertRanges } from "../internal/option-table.ts";
 import { assertSubjects } from "../state/people/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
-import { COMPLETE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS } from "./option-tables.ts";
-import type { ResumeOptions, RunOptions } from "./run-options.ts";
+import { ANSWER_OPTIONS, COMPLETE_OPTIONS, RUN_OPTIONS } from "./option-tables.ts";
+import type { AnswerOptions, RunOptions } from "./run-options.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
 
 export function assertRunOptions(options: RunOptions): void {
@@ -38,24 +38,24 @@ export function assertThreadNamed(options: RunOptions): void {
   );
 }
 
-export function assertResumeOptions(options: ResumeOptions): void {
-  const usage = "Write agent.resume({ threadId, interruptId, response })";
+export function assertAnswerOptions(options: AnswerOptions): void {
+  const usage = "Write agent.answer({ threadId, id, response })";
   if (typeof options !== "object" || options === null) {
-    throw new TypeError(`resume() takes one object, not ${described(options)}. ${usage}`);
+    throw new TypeError(`answer() takes one object, not ${described(options)}. ${usage}`);
   }
-  assertKinds("resume()", options, RESUME_OPTIONS);
-  assertRanges("resume()", options, RESUME_OPTIONS);
-  for (const name of ["threadId", "interruptId"] as const) {
-    if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
+  assertKinds("answer()", options, ANSWER_OPTIONS);
+  assertRanges("answer()", options, ANSWER_OPTIONS);
+  for (const name of ["threadId", "id"] as const) {
+    if (options[name] === undefined) throw new TypeError(`answer() needs ${name}. ${usage}`);
   }
   const isDeclined = options.decline !== undefined && options.decline !== false;
   if (isDeclined === "response" in options) {
     const both = isDeclined ? "a response or decline, not both" : "a response, or decline: true";
-    throw new TypeError(`resume() needs ${both}. ${usage}`);
+    throw new TypeError(`answer() needs ${both}. ${usage}`);
   }
-  assertSignal("resume()", options.signal);
-  assertTask("resume()", options);
-  assertWhenBusy("resume()", options.whenBusy);
+  assertSignal("answer()", options.signal);
+  assertTask("answer()", options);
+  assertWhenBusy("answer()", options.whenBusy);
 }
 
 const WHEN_BUSY: ReadonlySet<unknown> = new Set(["wait", "reject", "enqueue", undefined]);

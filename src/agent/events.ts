@@ -1,8 +1,8 @@
 import type { FinishReason, ModelReport, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import type { Interrupt, ToolExecution } from "../state/fields.ts";
+import type { ToolExecution } from "../state/fields.ts";
 import type { Message } from "../state/message.ts";
-import type { PendingCall } from "./tool-call/later.ts";
+import type { PendingCall } from "../state/pending.ts";
 import type { NamedTool } from "./tool-call/tool.ts";
 import type { READ_RESULT } from "./tool-call/tool-result.ts";
 
@@ -11,9 +11,7 @@ export type StopReason =
   | "complete"
   /** A tool marked `terminal` succeeded. */
   | "terminal-tool"
-  /** A person must answer first: see `interrupts`. */
-  | "interrupted"
-  /** A call must be completed from outside first: see `pending`. */
+  /** Something must come from outside first, an answer or an outcome: see `pending`. */
   | "pending"
   | "max-iterations"
   | "token-budget"
@@ -65,9 +63,7 @@ interface RunFacts {
   readonly iterations: number;
   /** The checkpoint of the last save; `undefined` for a run without a thread. */
   readonly checkpointId: string | undefined;
-  /** Questions that wait for a person. */
-  readonly interrupts: readonly Interrupt[];
-  /** Calls that must be completed from outside: see `agent.complete`. */
+  /** What the thread waits for: people's answers, outcomes from outside, and word of calls in doubt. */
   readonly pending: readonly PendingCall[];
 }
 
@@ -162,15 +158,9 @@ export type RunEvent<Tools extends NamedTool = NamedTool> =
       readonly retryAt: number;
       readonly error: string;
     }
-  /** The tool has begun something; `agent.complete` brings the outcome. */
-  | {
-      readonly type: "tool-pending";
-      readonly toolCallId: string;
-      readonly toolName: string;
-      readonly dueAt: Date | undefined;
-    }
+  /** A call waits for an answer or an outcome from outside. */
+  | { readonly type: "pending"; readonly call: PendingCall }
   | { readonly type: "checkpoint-saved"; readonly checkpointId: string }
-  | { readonly type: "interrupt"; readonly interrupt: Interrupt }
   /** What a sub-agent does; durable in its own thread. */
   | { readonly type: "sub-agent"; readonly toolCallId: string; readonly toolName: string; readonly event: RunEvent }
   /** Something that was sent to the thread could not be taken in: a guard refused it, or it does not fit what waits. */

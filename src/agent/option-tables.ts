@@ -1,7 +1,7 @@
 import type { OptionTable } from "../internal/option-table.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
 import type { RunLimits } from "./run/limits.ts";
-import type { ResumeOptions, RunOptions } from "./run-options.ts";
+import type { AnswerOptions, RunOptions } from "./run-options.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
 
 /**
@@ -52,8 +52,8 @@ export const AGENT_OPTIONS: OptionTable<OfAgents> = {
   now: { kind: "function" },
 };
 
-/** The options that `run`, `resume` and `complete` share. */
-const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "backTo">> = {
+/** The options that `run`, `answer` and `complete` share. */
+const SHARED: OptionTable<Omit<RunOptions, "declinePending" | "messageId" | "backTo">> = {
   threadId: { kind: "string" },
   signal: { kind: "object" },
   metadata: { kind: "object" },
@@ -67,14 +67,14 @@ const SHARED: OptionTable<Omit<RunOptions, "declineWaiting" | "messageId" | "bac
 
 export const RUN_OPTIONS: OptionTable<RunOptions> = {
   ...SHARED,
-  declineWaiting: { kind: ["boolean", "string"], default: false },
+  declinePending: { kind: ["boolean", "string"], default: false },
   messageId: { kind: "string" },
   backTo: { kind: "string" },
 };
 
-export const RESUME_OPTIONS: OptionTable<ResumeOptions> = {
+export const ANSWER_OPTIONS: OptionTable<AnswerOptions> = {
   ...SHARED,
-  interruptId: { kind: "string" },
+  id: { kind: "string" },
   response: { kind: "anything" },
   decline: { kind: ["boolean", "string"] },
 };

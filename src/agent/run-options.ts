@@ -22,9 +22,9 @@ export interface RunOptions<Runtime = unknown, Schema extends AnySchema = AnySch
   readonly session?: SessionPort;
   /**
    * Questions that wait are declined, with this reason if it is a text, and the
-   * calls that asked them settled as denied. @default false: a prompt is refused as INTERRUPTED
+   * calls that asked them settled as denied. @default false: a prompt is refused as PENDING
    */
-  readonly declineWaiting?: boolean | string;
+  readonly declinePending?: boolean | string;
   /**
    * A checkpoint of the thread: the thread goes back to it before the prompt is added. What came after it stays in
    * the history, and what tools did since is in the ledger. A message whose id is already there is not added a
@@ -39,10 +39,10 @@ export interface RunOptions<Runtime = unknown, Schema extends AnySchema = AnySch
   readonly messageId?: string;
 }
 
-export interface ResumeOptions<Runtime = unknown, Schema extends AnySchema = AnySchema>
-  extends Omit<RunOptions<Runtime, Schema>, "declineWaiting" | "messageId" | "backTo"> {
+export interface AnswerOptions<Runtime = unknown, Schema extends AnySchema = AnySchema>
+  extends Omit<RunOptions<Runtime, Schema>, "declinePending" | "messageId" | "backTo"> {
   readonly threadId: string;
-  readonly interruptId: string;
+  readonly id: string;
   /** What fits the question; for a request for approval an `Approval`. */
   readonly response?: unknown;
   /**

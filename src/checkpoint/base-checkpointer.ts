@@ -97,6 +97,8 @@ export interface CheckpointSummary {
 
 export interface ThreadSummary extends CheckpointSummary {
   readonly threadId: string;
+  /** It belongs to a graph, and is read by a saver. */
+  readonly isGraph?: true;
 }
 
 export interface ThreadSearchHit extends ThreadSummary {

@@ -61,6 +61,7 @@ const SUMMARY: Names<ThreadSearchHit> = {
   seq: true,
   standing: true,
   lease: true,
+  isGraph: true,
   score: true,
 };
 const PAGE: Names<PageOptions> = { limit: true, cursor: true };

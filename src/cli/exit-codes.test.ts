@@ -33,7 +33,7 @@ const WANTED: Readonly<Record<ErrorCode, number>> = {
   NOT_FOUND: 4,
   CONFLICT: 5,
   HELD: 7,
-  INTERRUPTED: 5,
+  PENDING: 5,
   CORRUPT: 6,
   PERMISSION_DENIED: 7,
   UNAVAILABLE: 8,

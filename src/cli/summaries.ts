@@ -6,10 +6,9 @@ import type { Column } from "./output/printer.ts";
 /** "waiting (1), in doubt (2)"; "idle" where a thread waits for nothing. */
 export function standingText(standing: Standing | undefined): string {
   if (standing === undefined) return "idle";
-  const { waiting, pending, inDoubt, stopped, unfinished } = standing;
+  const { waiting, inDoubt, stopped, unfinished } = standing;
   const parts = [
     ...(waiting === undefined ? [] : [`waiting (${waiting})`]),
-    ...(pending === undefined ? [] : [`pending (${pending})`]),
     ...(inDoubt === undefined ? [] : [`in doubt (${inDoubt})`]),
     ...(stopped === true ? ["stopped"] : unfinished === true ? ["unfinished"] : []),
   ];

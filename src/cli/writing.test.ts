@@ -122,7 +122,7 @@ test("fork is refused while calls are open there, until an option says what beco
   expect((await holdfast(["fork", store.url, "trip-1", "copy"])).code).toBe(5);
 });
 
-test("an answer is saved once, and the thread is still found by its metadata", async () => {
+test("an answer is sent once, and the thread is still found by its metadata", async () => {
   await threadWithCall("waits", "waiting");
   expect((await holdfast(["answer", store.url, "waits", "ok-9", "{"])).code).toBe(2);
   expect((await holdfast(["answer", store.url, "waits", "ok-9", "-"], { typed: '{"decision":"approve"}' })).code).toBe(
@@ -130,7 +130,9 @@ test("an answer is saved once, and the thread is still found by its metadata", a
   );
   expect((await holdfast(["answer", store.url, "waits", "ok-9", "--deny", "late"])).code).toBe(5);
   expect((await holdfast(["answer", store.url, "waits", "no", "--approve"])).code).toBe(4);
-  expect((await checkpointer.load("waits"))?.interrupts[0]?.answer?.value).toEqual({ decision: "approve" });
+  expect((await checkpointer.signals("waits")).map((signal) => signal.kind === "answers" && signal.answers)).toEqual([
+    [{ id: "ok-9", value: { decision: "approve" } }],
+  ]);
   const found = await holdfast(["threads", store.url, "--meta", "user=ann", "-o", "id"]);
   expect(found.stdout).toBe("waits\n");
 });

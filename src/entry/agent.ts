@@ -24,10 +24,11 @@ export type { RecoverOptions, RecoverReport } from "../agent/run/recovering.ts";
 export type { RuntimeFor } from "../agent/run/run-context.ts";
 export { RunError } from "../agent/run/run-error.ts";
 export type { Run } from "../agent/run.ts";
-export type { ResumeOptions, RunOptions } from "../agent/run-options.ts";
+export type { AnswerOptions, RunOptions } from "../agent/run-options.ts";
+export { type AnswerPendingOptions, answerPending } from "../agent/tool-call/answering.ts";
 export type { CompleteOptions } from "../agent/tool-call/completing.ts";
-export { type Approval, pendingInterrupts } from "../agent/tool-call/interrupts.ts";
-export type { Later, LaterOptions, PendingCall } from "../agent/tool-call/later.ts";
+export type { Approval } from "../agent/tool-call/interrupts.ts";
+export type { Later, LaterOptions } from "../agent/tool-call/later.ts";
 export type { RetryOptions } from "../agent/tool-call/tool.ts";
 export {
   type NamedTool,
@@ -47,4 +48,5 @@ export { estimateTokens, type TokenCounter } from "../conversation/estimate-toke
 export type { Summarizer, Summary, SummaryRequest } from "../conversation/summarize.ts";
 export { type WindowOptions, windowConversation } from "../conversation/window.ts";
 export { ModelError } from "../models/model-error.ts";
+export { type PendingCall, pendingIn } from "../state/pending.ts";
 export { Agent, type AgentOptions } from "../wiring/agent.ts";

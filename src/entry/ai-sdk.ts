@@ -7,7 +7,13 @@ export {
   aiSdkMemoryTools,
   type RememberInput,
 } from "../adapters/ai-sdk/memory-tools.ts";
-export { fromUIMessage, toUIMessages, type UIMessage, type UIPart } from "../agent/page/ui-messages.ts";
+export {
+  fromUIMessage,
+  signalFromUIMessage,
+  toUIMessages,
+  type UIMessage,
+  type UIPart,
+} from "../agent/page/ui-messages.ts";
 export type { UIResponseOptions } from "../agent/page/ui-response.ts";
 export type { UIMessageChunk, UIStreamOptions } from "../agent/page/ui-stream.ts";
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/index.ts";

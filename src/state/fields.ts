@@ -72,6 +72,8 @@ export interface InterruptAnswer {
   /** The answer was refused: the call that asked is settled as denied. */
   readonly declined?: true;
   readonly reason?: string;
+  /** Who gave it, where the sender said so. */
+  readonly by?: string;
 }
 
 export interface ReasoningStep {

@@ -95,15 +95,11 @@ function settled(
 
 /** What a thread waits for. Counts of 0 are left out. */
 export interface Standing {
-  /** Questions that wait for a person. */
+  /** Questions to people, and calls whose outcome comes from outside. */
   readonly waiting?: number;
   /** Tool calls without an outcome, including those that wait for a person. */
   readonly open?: number;
-  /**
-   * Calls that work outside this process must complete, and when the first of them is
-   * overdue.
-   */
-  readonly pending?: number;
+  /** When the first of the calls that work outside this process must complete is overdue. */
   readonly dueAt?: number;
   /** Calls that were started and whose outcome is unknown. */
   readonly inDoubt?: number;
@@ -121,19 +117,18 @@ type StandingFields = Pick<StateFields, "messages" | "toolExecutions" | "interru
 
 /** What a listing can say about a state without reading it; `undefined` if it waits for nothing. */
 export function standingOf(fields: StandingFields): Standing | undefined {
-  const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
   const openCalls = openCallsIn(fields);
+  const pending = openCalls.flatMap(({ execution }) => (execution?.status === "pending" ? [execution] : []));
+  const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length + pending.length;
   const open = openCalls.length;
   const inDoubt = fields.toolExecutions.length === 0 ? 0 : countInDoubt(fields.toolExecutions);
   const isUnfinished = open > 0 || !isTurnOver(fields);
   if (waiting + inDoubt === 0 && !isUnfinished) return undefined;
-  const pending = openCalls.flatMap(({ execution }) => (execution?.status === "pending" ? [execution] : []));
   const dueAt = Math.min(...pending.map((execution) => execution.dueAt ?? Number.POSITIVE_INFINITY));
   const isStopped = isUnfinished && fields.providerState[STOPPED_KEY] !== undefined;
   return {
     ...(waiting > 0 && { waiting }),
     ...(open > 0 && { open }),
-    ...(pending.length > 0 && { pending: pending.length }),
     ...(Number.isFinite(dueAt) && { dueAt }),
     ...(inDoubt > 0 && { inDoubt }),
     ...(isUnfinished && { unfinished: true }),

@@ -70,8 +70,10 @@ export interface ThreadsAnswer {
 
 export interface InboxEntry {
   readonly threadId: string;
-  readonly kind: "question" | "approval" | "in-doubt";
-  readonly interruptId?: string;
+  readonly id: string;
+  readonly kind: "question" | "approval" | "external";
+  /** Nobody knows whether the call took effect. */
+  readonly isInDoubt?: true;
   readonly toolCallId: string;
   readonly toolName: string;
   readonly arguments: CutText;
@@ -174,7 +176,7 @@ export interface ShownCall {
 
 export interface ShownQuestion {
   readonly id: string;
-  readonly kind: "question" | "approval";
+  readonly kind: "question" | "approval" | "external";
   readonly question: CutText;
   readonly schema?: Readonly<Record<string, unknown>>;
   readonly askedAt: number;

@@ -22,7 +22,7 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   MISSING_DEPENDENCY: 500,
   CLOSED: 503,
   MODEL_FAILED: 502,
-  INTERRUPTED: 409,
+  PENDING: 409,
   UNKNOWN: 500,
 };
 

@@ -141,7 +141,7 @@ describe("a run at a checkpoint", () => {
     const agent = agentOf({ model: scriptedModel(steps), tools: [pay], checkpointer: store.open() });
     const thread = agent.thread("t");
     const { checkpointId } = await thread.run("pay both");
-    await thread.resume({ interruptId: "a/approval", response: { decision: "approve" } });
+    await thread.answer({ id: "a/approval", response: { decision: "approve" } });
     await thread.run("stop", { backTo: checkpointId! });
     const state = await store.state();
     expect(state.toolExecutions.map(({ toolCallId, status }) => [toolCallId, status])).toEqual([
@@ -174,7 +174,7 @@ describe("a run at a checkpoint", () => {
       agentOf({ model: scriptedModel(steps), tools: [pay], checkpointer: store.open() });
     const killed = agentWith({ toolCalls: [{ name: "pay", id: "a" }] }).thread("t");
     const { checkpointId } = await killed.run("pay");
-    killed.resume({ interruptId: "a/approval", response: { decision: "approve" } }).catch(() => undefined);
+    killed.answer({ id: "a/approval", response: { decision: "approve" } }).catch(() => undefined);
     await begun.opened;
     store.killAll();
     await agentWith("ok").thread("t").run("stop", { backTo: checkpointId! });

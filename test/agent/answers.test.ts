@@ -30,7 +30,7 @@ async function redeployed(
     asked.push(waiting?.question ?? "nothing");
     heard = [];
     const agent = newProcess(store, [asker(heard, after)], ["ready"]);
-    await agent.resume({ threadId: "t", interruptId: waiting?.id ?? "", response });
+    await agent.answer({ threadId: "t", id: waiting?.id ?? "", response });
   }
   return { heard, asked };
 }
@@ -75,8 +75,8 @@ describe("a question can be declined", () => {
     const painted: unknown[] = [];
     await newProcess(store, [paint(painted)], [asksFor("ann")]).run("go", { threadId: "t" });
     const second = newProcess(store, [paint(painted)], ["as you like"]);
-    const decline = { threadId: "t", interruptId: "paint-ann/1", decline: "out of office" };
-    expect(await second.resume(decline)).toMatchObject({ stopReason: "complete", interrupts: [] });
+    const decline = { threadId: "t", id: "paint-ann/1", decline: "out of office" };
+    expect(await second.answer(decline)).toMatchObject({ stopReason: "complete", pending: [] });
     expect({ painted, statuses: await store.statuses() }).toEqual({ painted: [], statuses: ["denied"] });
     const { messages, interrupts } = await store.state();
     expect(messages[2]).toMatchObject({
@@ -85,7 +85,7 @@ describe("a question can be declined", () => {
     });
     expect(interrupts).toMatchObject([{ answer: { declined: true, reason: "out of office" } }]);
     const again = newProcess(store, [paint(painted)], []);
-    expect((await failureOf(() => again.resume(decline))).code).toBe("CONFLICT");
+    expect((await failureOf(() => again.answer(decline))).code).toBe("CONFLICT");
   });
 
   test("a request for approval that is declined is denied", async () => {
@@ -93,7 +93,7 @@ describe("a question can be declined", () => {
     let paid = 0;
     const pay = tool({ name: "pay", needsApproval: true, execute: () => ++paid });
     await newProcess(store, [pay], [{ toolCalls: [{ name: "pay", id: "p" }] }]).run("go", { threadId: "t" });
-    await newProcess(store, [pay], ["well"]).resume({ threadId: "t", interruptId: "p/approval", decline: true });
+    await newProcess(store, [pay], ["well"]).answer({ threadId: "t", id: "p/approval", decline: true });
     expect({ paid, statuses: await store.statuses() }).toEqual({ paid: 0, statuses: ["denied"] });
   });
 
@@ -102,8 +102,8 @@ describe("a question can be declined", () => {
     const painted: unknown[] = [];
     await newProcess(store, [paint(painted)], [asksFor("ann", "bob")]).run("go", { threadId: "t" });
     const agent = newProcess(store, [paint(painted)], ["forgotten"]);
-    expect((await failureOf(() => agent.run("no, stop", { threadId: "t" }))).code).toBe("INTERRUPTED");
-    const options = { threadId: "t", declineWaiting: "she changed her mind" };
+    expect((await failureOf(() => agent.run("no, stop", { threadId: "t" }))).code).toBe("PENDING");
+    const options = { threadId: "t", declinePending: "she changed her mind" };
     expect(await agent.run("no, stop", options)).toMatchObject({ stopReason: "complete", text: "forgotten" });
     expect({ painted, statuses: await store.statuses() }).toEqual({ painted: [], statuses: ["denied", "denied"] });
     expect((await store.lines()).at(-2)).toBe("user: no, stop");
@@ -112,9 +112,9 @@ describe("a question can be declined", () => {
 
   test("a resume says either what the answer is or that there will be none", () => {
     const agent = newProcess(new MemoryStore(), [], []);
-    const place = { threadId: "t", interruptId: "i" };
-    expect(() => agent.resume(place)).toThrow(/needs a response, or decline: true/);
-    expect(() => agent.resume({ ...place, response: 1, decline: true })).toThrow(/not both/);
+    const place = { threadId: "t", id: "i" };
+    expect(() => agent.answer(place)).toThrow(/needs a response, or decline: true/);
+    expect(() => agent.answer({ ...place, response: 1, decline: true })).toThrow(/not both/);
   });
 });
 
@@ -134,7 +134,7 @@ describe("what needs a person needs a thread", () => {
     const painted: unknown[] = [];
     const model = scriptedModel([asksFor("ann"), "I could not ask"]);
     const result = await agentOf({ model, tools: [paint(painted)] }).run("go");
-    expect(result).toMatchObject({ stopReason: "complete", interrupts: [] });
+    expect(result).toMatchObject({ stopReason: "complete", pending: [] });
     expect({ painted, told: result.state.messages[2]?.content }).toEqual({
       painted: [],
       told: expect.stringContaining("no thread in which the question could wait"),
@@ -155,7 +155,7 @@ test("the thread's metadata reaches tools after a resume, and in later runs", as
   const first = newProcess(store, [ask], [asks]);
   await first.run("go", { threadId: "t", metadata: { user: "ann", tries: 1 } });
   const second = newProcess(store, [ask], ["ready"]);
-  await second.resume({ threadId: "t", interruptId: "c/1", response: 1, metadata: { tries: 2 } });
+  await second.answer({ threadId: "t", id: "c/1", response: 1, metadata: { tries: 2 } });
   expect(seen).toEqual([
     { user: "ann", tries: 1 },
     { user: "ann", tries: 2 },
@@ -184,7 +184,7 @@ describe("a run's runtime is handed to its tools and never stored", () => {
     const step: ScriptStep = { toolCalls: [{ name: "query", id: "q" }] };
     await open(store, [step]).run("go", { threadId: "t", runtime: services });
     const agent = open(store, ["ready"]);
-    await agent.resume({ threadId: "t", interruptId: "q/1", response: 1, runtime: services });
+    await agent.answer({ threadId: "t", id: "q/1", response: 1, runtime: services });
     expect(seen).toEqual(["orders", "orders"]);
     expect(JSON.stringify((await store.state()).toCheckpoint())).not.toContain("orders");
   });
@@ -199,7 +199,7 @@ describe("a run's runtime is handed to its tools and never stored", () => {
       // @ts-expect-error: of another shape
       agent.run("go", { runtime: { db: 5 } }),
       // @ts-expect-error: a resume needs it as well
-      agent.resume({ threadId: "t", interruptId: "i", response: 1 }),
+      agent.answer({ threadId: "t", id: "i", response: 1 }),
       // @ts-expect-error: an agent of tools that need nothing does not take this one
       agentOf<unknown, unknown>({ model: scriptedModel([]), tools: [query] }),
     ];

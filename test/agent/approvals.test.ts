@@ -34,7 +34,7 @@ async function answered(response: unknown): Promise<Answered> {
   const asks = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools });
   await asks.run("pay", { threadId: "t" });
   const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools });
-  const result = await second.resume({ threadId: "t", interruptId: "pay-1/approval", response });
+  const result = await second.answer({ threadId: "t", id: "pay-1/approval", response });
   return { paid, store, result };
 }
 
@@ -44,8 +44,8 @@ test("a tool that needs approval does not run before it was approved", async () 
   const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });
   const result = await agent.run("pay", { threadId: "t" });
   expect(result).toMatchObject({
-    stopReason: "interrupted",
-    interrupts: [{ id: "pay-1/approval", kind: "approval", question: 'May pay be called with {"amount":100}?' }],
+    stopReason: "pending",
+    pending: [{ id: "pay-1/approval", kind: "approval", question: 'May pay be called with {"amount":100}?' }],
   });
   expect(paid).toEqual([]);
   expect(await store.statuses()).toEqual(["waiting"]);
@@ -89,7 +89,7 @@ test("edited to a value that JSON does not have: the outcome is not lost over te
   await asks.run("pay", { threadId: "t" });
   const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [pay] });
   const response = { decision: "edit", arguments: { amount: 1n } };
-  await second.resume({ threadId: "t", interruptId: "pay-1/approval", response });
+  await second.answer({ threadId: "t", id: "pay-1/approval", response });
   expect({ given, statuses: await store.statuses() }).toEqual({ given: [{ amount: 1n }], statuses: ["succeeded"] });
 });
 
@@ -99,7 +99,7 @@ test("edited to something that does not fit: refused when it is answered, and it
   const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });
   await agent.run("pay", { threadId: "t" });
   const response = { decision: "edit", arguments: { amount: "lots" } };
-  const resumed = (): unknown => agent.resume({ threadId: "t", interruptId: "pay-1/approval", response });
+  const resumed = (): unknown => agent.answer({ threadId: "t", id: "pay-1/approval", response });
   const failure = await failureOf(resumed);
   expect(failure).toMatchObject({ code: "INVALID_ARGUMENT" });
   expect(failure.message).toMatch(/the arguments do not fit pay: .*amount.*It still waits/);
@@ -113,7 +113,7 @@ test.each(["yes", true, null, undefined, {}, { decision: "maybe" }, { decision: 
     const paid: number[] = [];
     const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });
     await agent.run("pay", { threadId: "t" });
-    const resumed = (): unknown => agent.resume({ threadId: "t", interruptId: "pay-1/approval", response });
+    const resumed = (): unknown => agent.answer({ threadId: "t", id: "pay-1/approval", response });
     expect((await failureOf(resumed)).code).toBe("INVALID_ARGUMENT");
     expect(await store.statuses()).toEqual(["waiting"]);
     expect(paid).toEqual([]);
@@ -127,7 +127,7 @@ test("approval may depend on the arguments", async () => {
   const small = agentOf({ model: scriptedModel([pays(5), "ready"]), tools: [large], checkpointer });
   expect((await small.run("pay", { threadId: "small" })).stopReason).toBe("complete");
   const big = agentOf({ model: scriptedModel([pays(50)]), tools: [large], checkpointer });
-  expect((await big.run("pay", { threadId: "big" })).stopReason).toBe("interrupted");
+  expect((await big.run("pay", { threadId: "big" })).stopReason).toBe("pending");
   expect(paid).toEqual([5]);
 });
 
@@ -136,7 +136,7 @@ test("arguments that do not fit are refused before a person is bothered", async 
   const bad: ScriptStep = { toolCalls: [{ name: "pay", arguments: { amount: "x" } }] };
   const agent = agentOf({ model: scriptedModel([bad, "ready"]), tools, checkpointer: new MemoryStore().open() });
   const result = await agent.run("pay", { threadId: "t" });
-  expect(result).toMatchObject({ stopReason: "complete", interrupts: [] });
+  expect(result).toMatchObject({ stopReason: "complete", pending: [] });
 });
 
 test("a rule for approval that throws is a failed call, not a thread that can never go on", async () => {
@@ -172,9 +172,9 @@ describe("an approved tool that is cut off", () => {
       threadId: "t",
     });
     void agentOf({ model: scriptedModel([]), checkpointer: store.open(), tools: [hangs] })
-      .resume({
+      .answer({
         threadId: "t",
-        interruptId: "pay-1/approval",
+        id: "pay-1/approval",
         response: { decision: "approve" },
       })
       .catch(() => undefined);

@@ -30,7 +30,7 @@ describe("a tool that answers later", () => {
     const run = agent().run("go", { threadId: "t" });
     const events = await eventsOf(run);
     expect(await run).toMatchObject({ stopReason: "pending", pending: [{ toolCallId: "r", toolName: "render" }] });
-    expect(ofType(events, "tool-pending")).toMatchObject([{ toolCallId: "r", dueAt: undefined }]);
+    expect(ofType(events, "pending")).toMatchObject([{ call: { id: "r/result", kind: "external", toolCallId: "r" } }]);
     expect(await store.statuses()).toEqual(["pending"]);
     const done = await agent().complete({ threadId: "t", toolCallId: "r", result: { url: "x.png" } });
     expect(done).toMatchObject({ stopReason: "complete", text: "ready", pending: [] });
@@ -102,7 +102,7 @@ describe("a tool that answers later", () => {
     expect((await completed).stopReason).toBe("complete");
   });
 
-  test("a call that is not completed in time is settled by the next run: its outcome is unknown", async () => {
+  test("a call that is not completed in time is in doubt, until its outcome comes after all", async () => {
     const { agent, store, time } = setUp(ONE, { deadlineMs: 1000 });
     const { pending } = await agent().run("go", { threadId: "t" });
     expect(pending[0]?.dueAt).toEqual(new Date(time.now + 1000));
@@ -110,8 +110,11 @@ describe("a tool that answers later", () => {
     time.now += 1000;
     expect((await agent().run(undefined, { threadId: "t" })).stopReason).toBe("complete");
     expect(await store.statuses()).toEqual(["unknown"]);
-    const late = agent().complete({ threadId: "t", toolCallId: "r", result: "x" });
-    await expect(late).rejects.toThrow(/settled already: it is unknown; checkpointer\.settleCall/);
+    expect(await store.open().inbox()).toMatchObject([{ threadId: "t", id: "r/result", isInDoubt: true }]);
+    const late = await agent().complete({ threadId: "t", toolCallId: "r", result: "x" });
+    expect([late.stopReason, late.pending]).toEqual(["complete", []]);
+    expect(await store.statuses()).toEqual(["succeeded"]);
+    expect((await store.lines()).find((line) => line.startsWith("tool: "))).toContain("it took effect. The result: x");
   });
 
   test("recover leaves a call alone that is in time, and goes on when it is overdue", async () => {
@@ -125,8 +128,8 @@ describe("a tool that answers later", () => {
   test("new words are refused while a call is pending, unless they decline what waits", async () => {
     const { agent, store } = setUp();
     await agent().run("go", { threadId: "t" });
-    await expect(agent().run("and?", { threadId: "t" })).rejects.toMatchObject({ code: "INTERRUPTED" });
-    expect((await agent().run("forget it", { threadId: "t", declineWaiting: "moved on" })).stopReason).toBe("complete");
+    await expect(agent().run("and?", { threadId: "t" })).rejects.toMatchObject({ code: "PENDING" });
+    expect((await agent().run("forget it", { threadId: "t", declinePending: "moved on" })).stopReason).toBe("complete");
     expect(await store.statuses()).toEqual(["unknown"]);
   });
 

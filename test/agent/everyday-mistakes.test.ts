@@ -289,7 +289,7 @@ describe("a run that is started wrongly says what to write instead", () => {
       signal,
       metadata,
       runtime: {},
-      declineWaiting: false,
+      declinePending: false,
       whenBusy: "wait",
       messageId: "m",
       subject: "u1",
@@ -300,13 +300,11 @@ describe("a run that is started wrongly says what to write instead", () => {
     }
   });
 
-  test("resume() without what it needs", () => {
+  test("answer() without what it needs", () => {
     const resume = (given: unknown): unknown =>
-      (agentWith({}) as unknown as { resume(all: unknown): unknown }).resume(given);
-    expect(() => resume("t")).toThrow(/resume\(\) takes one object, not a string\. Write agent\.resume\(\{ threadId/);
-    expect(() => resume({ threadId: "t" })).toThrow(/resume\(\) needs interruptId/);
-    expect(() => resume({ threadId: "t", interruptId: "i", answer: 1 })).toThrow(
-      /no option "answer"; it takes .*response/,
-    );
+      (agentWith({}) as unknown as { answer(all: unknown): unknown }).answer(given);
+    expect(() => resume("t")).toThrow(/answer\(\) takes one object, not a string\. Write agent\.answer\(\{ threadId/);
+    expect(() => resume({ threadId: "t" })).toThrow(/answer\(\) needs id/);
+    expect(() => resume({ threadId: "t", id: "i", answer: 1 })).toThrow(/no option "answer"; it takes .*response/);
   });
 });

@@ -19,8 +19,8 @@ test("a tool's output that looks like an interrupt is text and nothing else", as
   });
   const toolCalls = forgeries.map((_, n) => ({ name: "forge", arguments: { n } }));
   const run = newProcess(store, [forge], [{ toolCalls }, "ready"]).run("go", { threadId: "t" });
-  expect(ofType(await eventsOf(run), "interrupt")).toEqual([]);
-  expect(await run).toMatchObject({ stopReason: "complete", interrupts: [] });
+  expect(ofType(await eventsOf(run), "pending")).toEqual([]);
+  expect(await run).toMatchObject({ stopReason: "complete", pending: [] });
   expect((await store.state()).interrupts).toEqual([]);
 });
 
@@ -35,7 +35,7 @@ test("a thrown object that looks like an interrupt is a failure of the tool and 
     },
   });
   const agent = agentOf({ model: scriptedModel([{ toolCalls: [{ name: "forge" }] }, "ready"]), tools: [forge] });
-  expect(await agent.run("go")).toMatchObject({ stopReason: "complete", interrupts: [] });
+  expect(await agent.run("go")).toMatchObject({ stopReason: "complete", pending: [] });
 });
 
 test("one call cannot answer for another: questions are numbered within their call", async () => {
@@ -55,6 +55,6 @@ test("one call cannot answer for another: questions are numbered within their ca
     ],
   };
   await newProcess(store, [ask], [step]).run("go", { threadId: "t" });
-  await newProcess(store, [ask], []).resume({ threadId: "t", interruptId: "a/1", response: "for a" });
+  await newProcess(store, [ask], []).answer({ threadId: "t", id: "a/1", response: "for a" });
   expect(seen).toEqual([{ toolCallId: "a=for a" }]);
 });

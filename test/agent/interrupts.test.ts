@@ -12,15 +12,15 @@ test.each(["pure", "idempotent", "atMostOnce"] as const)(
     const tools = [paint(painted, { effect })];
     const first = await newProcess(store, tools, [asksFor("ann")]).run("go", { threadId: "t" });
     expect(first).toMatchObject({
-      stopReason: "interrupted",
-      interrupts: [{ id: "paint-ann/1", kind: "question", question: "Which colour for ann?" }],
+      stopReason: "pending",
+      pending: [{ id: "paint-ann/1", kind: "question", question: "Which colour for ann?" }],
     });
     expect(await store.statuses()).toEqual(["waiting"]);
     expect(painted).toEqual([]);
 
     const second = newProcess(store, tools, ["ready"]);
-    const answer = { threadId: "t", interruptId: "paint-ann/1", response: "red" };
-    expect(await second.resume(answer)).toMatchObject({ text: "ready", stopReason: "complete", interrupts: [] });
+    const answer = { threadId: "t", id: "paint-ann/1", response: "red" };
+    expect(await second.answer(answer)).toMatchObject({ text: "ready", stopReason: "complete", pending: [] });
     expect(painted).toEqual([["ann", "red"]]);
     expect(await store.lines()).toEqual([
       "user: go",
@@ -35,8 +35,8 @@ test("the question is in storage before it is reported", async () => {
   const store = new MemoryStore();
   const run = newProcess(store, [paint([])], [asksFor("ann")]).run("go", { threadId: "t" });
   for await (const event of run) {
-    if (event.type !== "interrupt") continue;
-    expect((await store.state()).interrupts).toEqual([event.interrupt]);
+    if (event.type !== "pending") continue;
+    expect((await store.state()).interrupts).toMatchObject([{ id: event.call.id, question: event.call.question }]);
     return;
   }
   throw new Error("no interrupt was announced");
@@ -47,21 +47,21 @@ test("several may wait at once and are answered one by one, in any order", async
   const painted: unknown[] = [];
   const tools = [paint(painted)];
   const asked = await newProcess(store, tools, [asksFor("ann", "bob", "cid")]).run("go", { threadId: "t" });
-  expect(asked.interrupts.map(({ id }) => id).sort()).toEqual(["paint-ann/1", "paint-bob/1", "paint-cid/1"]);
+  expect(asked.pending.map(({ id }) => id).sort()).toEqual(["paint-ann/1", "paint-bob/1", "paint-cid/1"]);
   for (const [who, left] of [
     ["cid", 2],
     ["ann", 1],
   ] as const) {
-    const result = await newProcess(store, tools, []).resume({
+    const result = await newProcess(store, tools, []).answer({
       threadId: "t",
-      interruptId: `paint-${who}/1`,
+      id: `paint-${who}/1`,
       response: `${who}'s`,
     });
-    expect(result).toMatchObject({ stopReason: "interrupted" });
-    expect(result.interrupts).toHaveLength(left);
+    expect(result).toMatchObject({ stopReason: "pending" });
+    expect(result.pending).toHaveLength(left);
   }
   const last = newProcess(store, tools, ["ready"]);
-  await last.resume({ threadId: "t", interruptId: "paint-bob/1", response: "bob's" });
+  await last.answer({ threadId: "t", id: "paint-bob/1", response: "bob's" });
   expect(painted).toEqual([
     ["cid", "cid's"],
     ["ann", "ann's"],
@@ -77,7 +77,7 @@ test("a call beside one that waits is settled and not run again", async () => {
   const step: ScriptStep = { toolCalls: [{ name: "paint", arguments: { who: "ann" }, id: "p" }, { name: "count" }] };
   await newProcess(store, tools, [step]).run("go", { threadId: "t" });
   await newProcess(store, tools, []).run(undefined, { threadId: "t" });
-  await newProcess(store, tools, ["ready"]).resume({ threadId: "t", interruptId: "p/1", response: "red" });
+  await newProcess(store, tools, ["ready"]).answer({ threadId: "t", id: "p/1", response: "red" });
   expect(counted).toBe(1);
 });
 
@@ -92,9 +92,9 @@ test("a tool may ask more than once; each answer finds its question", async () =
   });
   const step: ScriptStep = { toolCalls: [{ name: "ask", id: "c" }] };
   await newProcess(store, [ask], [step]).run("go", { threadId: "t" });
-  const second = await newProcess(store, [ask], []).resume({ threadId: "t", interruptId: "c/1", response: 1 });
-  expect(second.interrupts).toMatchObject([{ id: "c/2", question: "second?" }]);
-  await newProcess(store, [ask], ["ready"]).resume({ threadId: "t", interruptId: "c/2", response: 2 });
+  const second = await newProcess(store, [ask], []).answer({ threadId: "t", id: "c/1", response: 1 });
+  expect(second.pending).toMatchObject([{ id: "c/2", question: "second?" }]);
+  await newProcess(store, [ask], ["ready"]).answer({ threadId: "t", id: "c/2", response: 2 });
   expect(both).toEqual([[1, 2]]);
 });
 
@@ -103,7 +103,7 @@ test("an answer may be undefined and still be an answer", async () => {
   const painted: unknown[] = [];
   await newProcess(store, [paint(painted)], [asksFor("ann")]).run("go", { threadId: "t" });
   const second = newProcess(store, [paint(painted)], ["ready"]);
-  await second.resume({ threadId: "t", interruptId: "paint-ann/1", response: undefined });
+  await second.answer({ threadId: "t", id: "paint-ann/1", response: undefined });
   expect(painted).toEqual([["ann", undefined]]);
 });
 
@@ -123,6 +123,6 @@ test("a tool that catches everything cannot go on without the answer", async () 
     },
   });
   const agent = newProcess(store, [careless], [{ toolCalls: [{ name: "careless" }] }, "ready"]);
-  expect(await agent.run("go", { threadId: "t" })).toMatchObject({ stopReason: "interrupted" });
+  expect(await agent.run("go", { threadId: "t" })).toMatchObject({ stopReason: "pending" });
   expect({ acted, statuses: await store.statuses() }).toEqual({ acted: 0, statuses: ["waiting"] });
 });

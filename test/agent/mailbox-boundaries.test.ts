@@ -35,14 +35,16 @@ function agentOn(checkpointer: Checkpointer, acted: string[]) {
 async function waitingThread(acted: string[]): Promise<MemoryStore> {
   const store = new MemoryStore();
   const agent = agentOn(store.open(), acted);
-  const { interrupts, pending } = await agent.run("go", { threadId: "t" });
+  const { pending } = await agent.run("go", { threadId: "t" });
   const sender = store.open();
   await sender.send("t", { message: "first" }, { id: "first" });
-  const answer = interrupts.map(({ id }) => ({ id, response: { decision: "approve" } }));
+  const answer = pending
+    .filter(({ kind }) => kind === "approval")
+    .map(({ id }) => ({ id, response: { decision: "approve" } }));
   await sender.send("t", { answer }, { id: "approved" });
   await sender.send(
     "t",
-    { result: { toolCallId: pending[0]?.toolCallId ?? "", result: "by rail" } },
+    { result: { toolCallId: pending.find(({ kind }) => kind === "external")?.toolCallId ?? "", result: "by rail" } },
     { id: "shipped" },
   );
   await sender.send("t", { message: "second" }, { id: "second" });
@@ -84,7 +86,7 @@ test("killed at every durable boundary, what waits is taken in once and in order
   const whole: string[] = [];
   const healthy = await waitingThread(whole);
   const counter = killedAt(healthy, Number.POSITIVE_INFINITY, true);
-  expect((await agentOn(healthy.open(), whole).run(undefined, { threadId: "t" })).stopReason).toBe("interrupted");
+  expect((await agentOn(healthy.open(), whole).run(undefined, { threadId: "t" })).stopReason).toBe("pending");
   const writes = counter.count();
   counter.restore();
   expect(writes).toBeGreaterThan(3);
@@ -104,7 +106,7 @@ test("killed at every durable boundary, what waits is taken in once and in order
       const at = `killed ${isAfter ? "after" : "before"} write ${boundary}`;
       const last = agentOn(store.open(), acted);
       const { stopReason } = await last.run(undefined, { threadId: "t" });
-      expect([at, stopReason]).toEqual([at, "interrupted"]);
+      expect([at, stopReason]).toEqual([at, "pending"]);
       const state = await store.state();
       expect([at, state.messages.flatMap(({ role, id }) => (role === "user" ? [id] : []))]).toEqual([
         at,

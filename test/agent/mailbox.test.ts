@@ -271,8 +271,8 @@ describe("answers and outcomes", () => {
   test("approve all that waits in one call, from any process; the next run makes the calls", async () => {
     const store = new MemoryStore();
     const { agent, made } = approved(store, 5);
-    const { interrupts } = await agent.run("pay all", { threadId: "t" });
-    const answer = interrupts.map(({ id }) => ({ id, response: { decision: "approve" } }));
+    const { pending } = await agent.run("pay all", { threadId: "t" });
+    const answer = pending.map(({ id }) => ({ id, response: { decision: "approve" } }));
     await elsewhere(store).send("t", { answer }, { id: "ok" });
     expect(made).toHaveLength(0);
     expect(await agent.recover({ olderThanMs: 0 })).toMatchObject({ recovered: [{ stopReason: "complete" }] });
@@ -319,7 +319,7 @@ describe("answers and outcomes", () => {
     await agent.run("pay", { threadId: "t" });
     const sender = elsewhere(store);
     await sender.send("t", { message: "is it done?" }, { id: "words" });
-    expect((await agent.run(undefined, { threadId: "t" })).stopReason).toBe("interrupted");
+    expect((await agent.run(undefined, { threadId: "t" })).stopReason).toBe("pending");
     expect(await ids(store)).toEqual(["words"]);
     await sender.send("t", { answer: { id: "c0/approval", response: { decision: "approve" } } });
     expect((await agent.run(undefined, { threadId: "t" })).text).toBe("all paid");

@@ -45,5 +45,5 @@ test("words in a thread that waits are told of every way out", async () => {
   });
   await agent.run("go", { threadId: "t" });
   const failure = await failureOf(() => agent.run("and?", { threadId: "t" }));
-  expect(failure).toMatchObject({ code: "INTERRUPTED", message: expect.stringMatching(/resume.*declineWaiting/) });
+  expect(failure).toMatchObject({ code: "PENDING", message: expect.stringMatching(/answer.*declinePending/) });
 });

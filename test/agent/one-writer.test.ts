@@ -80,9 +80,9 @@ describe("a run that is alive is never taken for a crashed one:", () => {
       agentOf({ model: scriptedModel([callsWork, "ready"]), checkpointer: store.open(), tools: [work.tool] });
     await make().run("go", { threadId: "t" });
     const approve = () =>
-      agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work.tool] }).resume({
+      agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work.tool] }).answer({
         threadId: "t",
-        interruptId: "c/approval",
+        id: "c/approval",
         response: { decision: "approve" },
       });
     const first = approve();
@@ -265,7 +265,7 @@ test("the lease is given back when a run fails, is cancelled, or waits for a per
   const agent = agentOf({ model, checkpointer: store.open(), tools: [asks] });
   await failureOf(() => agent.run("go", { threadId: "t" }));
   expect(await leaseIn(store.log)).toBeUndefined();
-  expect((await agent.run(undefined, { threadId: "t" })).stopReason).toBe("interrupted");
+  expect((await agent.run(undefined, { threadId: "t" })).stopReason).toBe("pending");
   expect(await leaseIn(store.log)).toBeUndefined();
   await agent.run(undefined, { threadId: "t", signal: AbortSignal.abort() });
   expect(await leaseIn(store.log)).toBeUndefined();

@@ -64,7 +64,7 @@ test("a run that has nothing to do and is overtaken while it looks begins again,
   const hooks = { afterRun: () => void ended++ };
   const looks = agentOf({ model: scriptedModel([]), checkpointer: store.open(), tools: [pay], hooks });
   expect(await looks.run(undefined, { threadId: "t" })).toMatchObject({
-    stopReason: "interrupted",
+    stopReason: "pending",
     state: { metadata: { by: "a script" } },
   });
   expect(ended).toBe(1);

@@ -2,7 +2,7 @@ import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessa
 import { describe, expect, test, vi } from "vitest";
 import type { CoreAgent } from "../../src/agent/agent.ts";
 import { followTurn } from "../../src/agent/page/following.ts";
-import { fromUIMessage, toUIMessages } from "../../src/agent/page/ui-messages.ts";
+import { fromUIMessage, signalFromUIMessage, toUIMessages } from "../../src/agent/page/ui-messages.ts";
 import { type Tool, tool } from "../../src/agent/tool-call/tool.ts";
 import type { Model } from "../../src/models/model.ts";
 import { ModelError } from "../../src/models/model-error.ts";
@@ -129,7 +129,7 @@ describe("a run on a page", () => {
     const { agent } = setUp(scriptedModel(SCRIPT), [pay]);
     const { last } = await pageOf(await send(agent, say("pay")));
     expect(last.parts.at(-1)).toMatchObject({ state: "approval-requested", approval: { id: "c1/approval" } });
-    const resumed = agent.resume({ threadId: "t", interruptId: "c1/approval", response: { decision: "approve" } });
+    const resumed = agent.answer({ threadId: "t", id: "c1/approval", response: { decision: "approve" } });
     const { last: after } = await pageOf(resumed.toUIMessageStream() as ReadableStream<UIMessageChunk>, last);
     expect(after).toMatchObject({ id: "turn-1", metadata: { stopReason: "complete" } });
     expect(after.parts.find(({ type }) => type === "tool-look")).toMatchObject({ output: "paid" });
@@ -140,7 +140,7 @@ describe("a run on a page", () => {
     const { agent, store } = setUp(scriptedModel(SCRIPT), [pay]);
     const { last } = await pageOf(await send(agent, say("pay")));
     const response = { decision: "deny", reason: "too dear" };
-    const resumed = agent.resume({ threadId: "t", interruptId: "c1/approval", response });
+    const resumed = agent.answer({ threadId: "t", id: "c1/approval", response });
     const chunks = resumed.toUIMessageStream() as ReadableStream<UIMessageChunk>;
     const { last: after } = await pageOf(chunks, last);
     expect(after.parts.find(({ type }) => type === "tool-look")).toMatchObject({ state: "output-denied" });
@@ -267,7 +267,7 @@ describe("a page that reconnects", () => {
     const { agent } = setUp(scriptedModel(SCRIPT), [pay]);
     await agent.run("pay", { threadId: "t" });
     const { last } = await pageOf(agent.thread("t").toUIMessageStream() as ReadableStream<UIMessageChunk>);
-    expect(last).toMatchObject({ metadata: { stopReason: "interrupted" } });
+    expect(last).toMatchObject({ metadata: { stopReason: "pending" } });
     expect(await reconnect(agent)).toBeNull();
   });
 });
@@ -280,6 +280,44 @@ describe("what a page holds", () => {
     expect(asked).toEqual({ id: "m9", role: "user", parts: [{ type: "text", text: "where?", state: "done" }] });
     expect(last.parts).toMatchObject(answered?.parts ?? []);
     expect(answered?.parts).toHaveLength(last.parts.length);
+  });
+
+  test("a decision that a page sends is a signal; the same one sent again counts once", async () => {
+    const pay = tool({ name: "look", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" });
+    const ship = tool({ name: "ship", execute: (_, { later }) => later() });
+    const steps = [
+      {
+        toolCalls: [
+          { name: "look", id: "c1" },
+          { name: "ship", id: "s" },
+        ],
+      },
+      "done",
+    ];
+    const { agent } = setUp(scriptedModel(steps), [pay, ship]);
+    await agent.run("pay", { threadId: "t" });
+    const thread = agent.thread("t");
+    const [, begun] = await thread.uiMessages();
+    expect(begun?.parts.filter(({ type }) => type !== "step-start")).toMatchObject([
+      { type: "tool-look", state: "approval-requested", approval: { id: "c1/approval" } },
+      { type: "tool-ship", state: "input-available" },
+      { type: "data-pending", id: "s/result", data: { kind: "external", toolCallId: "s" } },
+    ]);
+    const parts = begun?.parts.map((part) =>
+      part.type === "tool-look"
+        ? { ...part, state: "approval-responded", approval: { id: "c1/approval", approved: true } }
+        : part,
+    );
+    const message = { ...begun, parts };
+    expect(signalFromUIMessage(message)).toEqual({
+      answer: [{ id: "c1/approval", response: { decision: "approve" } }],
+    });
+    for (let times = 0; times < 2; times++) await thread.send(signalFromUIMessage(message));
+    await thread.send({ result: { toolCallId: "s", result: "by rail" } });
+    expect((await thread.run()).text).toBe("done");
+    expect((await thread.state())?.errors).toEqual([]);
+    expect(signalFromUIMessage(say("hi"))).toEqual({ message: fromUIMessage(say("hi")) });
+    expect(() => signalFromUIMessage(begun)).toThrow(/no part that answers a request for approval/);
   });
 
   test("only what a user says is taken from a page", () => {

@@ -159,7 +159,7 @@ describe("recover goes on with what was left unfinished", () => {
     const agent = rescuer(store, []);
     expect(await agent.recover({ olderThanMs: 0 })).toMatchObject({ recovered: [], failed: [] });
     const killed = newProcess(store, [paint([])], [new Error("down")]);
-    await failureOf(() => killed.resume({ threadId: "t", interruptId: "paint-ann/1", response: "red" }));
+    await failureOf(() => killed.answer({ threadId: "t", id: "paint-ann/1", response: "red" }));
     expect((await agent.recover({ olderThanMs: 0 })).recovered).toEqual([{ threadId: "t", stopReason: "complete" }]);
   });
 

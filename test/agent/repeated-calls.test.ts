@@ -77,15 +77,15 @@ test("arguments that a person edited count as what they were edited to", async (
   const paid: unknown[] = [];
   const tools = [payTool(paid, { needsApproval: true })];
   const asks = agentOf({ model: scriptedModel([call({ amount: 100 })]), checkpointer: store.open(), tools });
-  const { interrupts } = await asks.run("pay", { threadId: "t" });
+  const { pending } = await asks.run("pay", { threadId: "t" });
   const answer = { decision: "edit", arguments: { amount: 1 } };
   const edited = agentOf({ model: scriptedModel(["paid"]), checkpointer: store.open(), tools });
-  await edited.resume({ threadId: "t", interruptId: interrupts[0]!.id, response: answer });
+  await edited.answer({ threadId: "t", id: pending[0]!.id, response: answer });
 
   const again = agentOf({ model: scriptedModel([call({ amount: 100 })]), checkpointer: store.open(), tools });
-  expect((await again.run("pay the rest", { threadId: "t" })).stopReason).toBe("interrupted");
+  expect((await again.run("pay the rest", { threadId: "t" })).stopReason).toBe("pending");
   const same = agentOf({ model: scriptedModel(["paid already"]), checkpointer: store.open(), tools });
   const waiting = (await store.state()).interrupts.find((interrupt) => interrupt.answer === undefined);
-  await same.resume({ threadId: "t", interruptId: waiting!.id, response: answer });
+  await same.answer({ threadId: "t", id: waiting!.id, response: answer });
   expect(paid).toEqual([{ amount: 1 }]);
 });

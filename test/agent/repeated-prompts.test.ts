@@ -95,8 +95,8 @@ describe("the same message id twice is answered once:", () => {
     const options = { threadId: "t", messageId: "m" };
     await agent.run("pay", options);
     expect(await agent.run("pay", options)).toMatchObject({
-      stopReason: "interrupted",
-      interrupts: [{ id: "c/approval" }],
+      stopReason: "pending",
+      pending: [{ id: "c/approval" }],
     });
   });
 

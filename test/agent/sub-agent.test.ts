@@ -112,11 +112,11 @@ describe("an agent as a tool of another", () => {
     const ask = book(async ({ interrupt }) => `seat: ${await interrupt({ question: "Which seat?" })}`);
     const first = family({ store, childTools: [ask] });
     const asked = await first.agent.run("go", { threadId: "t" });
-    expect(asked).toMatchObject({ stopReason: "interrupted", interrupts: [{ id: "c/b/1", question: "Which seat?" }] });
+    expect(asked).toMatchObject({ stopReason: "pending", pending: [{ id: "c/b/1", question: "Which seat?" }] });
     const inbox = await store.open().inbox();
-    expect(inbox.map(({ threadId, interruptId }) => [threadId, interruptId])).toEqual([["t", "c/b/1"]]);
+    expect(inbox.map(({ threadId, id }) => [threadId, id])).toEqual([["t", "c/b/1"]]);
     const second = family({ store, parent: ["ready"], child: scriptedModel(["done"]), childTools: [ask] });
-    const resumed = await second.agent.resume({ threadId: "t", interruptId: "c/b/1", response: "12A" });
+    const resumed = await second.agent.answer({ threadId: "t", id: "c/b/1", response: "12A" });
     expect(resumed.stopReason).toBe("complete");
     expect((await store.lines(await childOf(store)))[2]).toBe("tool: seat: 12A");
     expect(await store.open().inbox()).toEqual([]);
@@ -127,10 +127,10 @@ describe("an agent as a tool of another", () => {
     const calls = ["x", "y"].map((id) => ({ name: "book", id }));
     const { agent, store } = family({ child: scriptedModel([{ toolCalls: calls }, "both"]), childTools: [ask] });
     const asked = await agent.run("go", { threadId: "t" });
-    expect(asked.interrupts.map(({ id }) => id)).toEqual(["c/x/1", "c/y/1"]);
-    const one = await agent.resume({ threadId: "t", interruptId: "c/y/1", response: "Y" });
-    expect(one).toMatchObject({ stopReason: "interrupted", interrupts: [{ id: "c/x/1" }] });
-    expect((await agent.resume({ threadId: "t", interruptId: "c/x/1", response: "X" })).stopReason).toBe("complete");
+    expect(asked.pending.map(({ id }) => id)).toEqual(["c/x/1", "c/y/1"]);
+    const one = await agent.answer({ threadId: "t", id: "c/y/1", response: "Y" });
+    expect(one).toMatchObject({ stopReason: "pending", pending: [{ id: "c/x/1" }] });
+    expect((await agent.answer({ threadId: "t", id: "c/x/1", response: "X" })).stopReason).toBe("complete");
     expect((await store.lines(await childOf(store))).filter((line) => line.startsWith("tool"))).toEqual(
       ["tool: Y", "tool: X"].toSorted(),
     );
@@ -140,8 +140,8 @@ describe("an agent as a tool of another", () => {
     const ask = book(({ interrupt }) => interrupt({ question: "Which seat?" }));
     const { agent, store } = family({ childTools: [ask] });
     await agent.run("go", { threadId: "t" });
-    const options = { threadId: "t", interruptId: "c/b/1", decline: "no seats" };
-    expect((await agent.resume(options)).stopReason).toBe("complete");
+    const options = { threadId: "t", id: "c/b/1", decline: "no seats" };
+    expect((await agent.answer(options)).stopReason).toBe("complete");
     expect(await store.statuses(await childOf(store))).toEqual(["denied"]);
     expect(await store.statuses()).toEqual(["succeeded"]);
   });
@@ -159,10 +159,10 @@ describe("an agent as a tool of another", () => {
     const { agent } = family({ child: scriptedModel(steps), childTools: [pay] });
     await agent.run("go", { threadId: "t" });
     const answer = (edited: unknown) =>
-      agent.resume({ threadId: "t", interruptId: "c/b/approval", response: { decision: "edit", arguments: edited } });
+      agent.answer({ threadId: "t", id: "c/b/approval", response: { decision: "edit", arguments: edited } });
     const again = await answer({ n: "one" });
-    expect(again.stopReason).toBe("interrupted");
-    expect(again.interrupts[0]?.question).toMatch(/The last answer was not taken: the arguments do not fit/);
+    expect(again.stopReason).toBe("pending");
+    expect(again.pending[0]?.question).toMatch(/The last answer was not taken: the arguments do not fit/);
     expect((await answer({ n: 2 })).stopReason).toBe("complete");
     expect(paid).toEqual([{ n: 2 }]);
   });
@@ -188,7 +188,7 @@ describe("an agent as a tool of another", () => {
       stopReason: "pending",
       pending: [{ toolCallId: "c/b", toolName: "book", idempotencyKey: expect.any(String) }],
     });
-    expect(ofType(events, "tool-pending")).toMatchObject([{ toolCallId: "c/b", toolName: "book" }]);
+    expect(ofType(events, "pending")).toMatchObject([{ call: { toolCallId: "c/b", toolName: "book" } }]);
     const back = family({ store, parent: ["ready"], child: scriptedModel(["it is booked"]), childTools: [later] });
     const outcome = { threadId: "t", toolCallId: "c/b", result: "booked" };
     expect(await back.agent.complete(outcome)).toMatchObject({ stopReason: "complete", text: "ready", pending: [] });
@@ -243,7 +243,7 @@ describe("an agent as a tool of another", () => {
     expect(await store.statuses()).toEqual(["unknown"]);
     expect(await store.statuses(child)).toEqual(["unknown"]);
     expect(await store.statuses(grandchild)).toEqual(["unknown"]);
-    const inDoubt = (await store.open().inbox()).filter(({ kind }) => kind === "in-doubt");
+    const inDoubt = (await store.open().inbox()).filter(({ isInDoubt }) => isInDoubt === true);
     expect(inDoubt.map(({ threadId }) => threadId).toSorted()).toEqual(["t", child, grandchild].toSorted());
   });
 
@@ -272,8 +272,8 @@ describe("an agent as a tool of another", () => {
     const first = await make([{ ...ASK, usage }], [asks]).run("go", { threadId: "t" });
     expect(first.usage).toMatchObject({ inputTokens: 2_000, outputTokens: 200 });
     expect(first.cost).toBeCloseTo(0.004);
-    const answer = { threadId: "t", interruptId: "c/b/1", response: "12A" };
-    const second = await make([{ text: "ready", usage }], [{ text: "booked", usage }]).resume(answer);
+    const answer = { threadId: "t", id: "c/b/1", response: "12A" };
+    const second = await make([{ text: "ready", usage }], [{ text: "booked", usage }]).answer(answer);
     expect(second.usage).toMatchObject({ inputTokens: 2_000, outputTokens: 200 });
     expect(second.cost).toBeCloseTo(0.004);
     const { totals } = await store.state();
@@ -339,7 +339,7 @@ describe("an agent as a tool of another", () => {
       tools: [clerk.asTool({ name: "clerk" })],
       checkpointer: Object.assign(checkpointer, { load }),
     });
-    const ended = await back.resume({ threadId: "t", interruptId: "c/b/1", response: "12A" });
+    const ended = await back.answer({ threadId: "t", id: "c/b/1", response: "12A" });
     expect(ended).toMatchObject({ stopReason: "complete", text: "ready" });
     expect(heard).toEqual(["12A"]);
     expect(looks).toBeGreaterThan(1);

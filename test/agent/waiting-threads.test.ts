@@ -11,13 +11,13 @@ describe("an answer is refused, and nothing changes,", () => {
     await newProcess(store, tools, [asksFor("ann")]).run("go", { threadId: "t" });
     return store;
   };
-  const resume = (store: MemoryStore, interruptId: string, response: unknown, schema?: object): Promise<unknown> => {
+  const answer = (store: MemoryStore, id: string, response: unknown, schema?: object): Promise<unknown> => {
     const tools = [paint([], schema === undefined ? {} : { schema })];
-    return Promise.resolve(newProcess(store, tools, ["ready"]).resume({ threadId: "t", interruptId, response }));
+    return Promise.resolve(newProcess(store, tools, ["ready"]).answer({ threadId: "t", id, response }));
   };
-  const refused = async (store: MemoryStore, interruptId: string, response: unknown): Promise<string> => {
+  const refused = async (store: MemoryStore, id: string, response: unknown): Promise<string> => {
     const before = await store.checkpointIds();
-    const { code } = await failureOf(() => resume(store, interruptId, response));
+    const { code } = await failureOf(() => answer(store, id, response));
     expect(await store.checkpointIds()).toEqual(before);
     return code;
   };
@@ -25,13 +25,13 @@ describe("an answer is refused, and nothing changes,", () => {
   test("to a question that was never asked, and the ones that wait are named", async () => {
     const store = await waiting();
     expect(await refused(store, "nothing/1", "red")).toBe("NOT_FOUND");
-    const failure = await failureOf(() => resume(store, "nothing/1", "red"));
+    const failure = await failureOf(() => answer(store, "nothing/1", "red"));
     expect(failure.message).toContain("paint-ann/1");
   });
 
   test("to a question that was answered", async () => {
     const store = await waiting();
-    await resume(store, "paint-ann/1", "red");
+    await answer(store, "paint-ann/1", "red");
     expect(await refused(store, "paint-ann/1", "blue")).toBe("CONFLICT");
   });
 
@@ -39,7 +39,7 @@ describe("an answer is refused, and nothing changes,", () => {
     const schema = { type: "string", enum: ["red", "blue"] };
     const store = await waiting(schema);
     expect(await refused(store, "paint-ann/1", "mauve")).toBe("INVALID_ARGUMENT");
-    await resume(store, "paint-ann/1", "blue", schema);
+    await answer(store, "paint-ann/1", "blue", schema);
     expect(await store.statuses()).toEqual(["succeeded"]);
   });
 
@@ -49,7 +49,7 @@ describe("an answer is refused, and nothing changes,", () => {
 
   test("in a thread that is not there", async () => {
     const store = new MemoryStore();
-    expect((await failureOf(() => resume(store, "paint-ann/1", "red"))).code).toBe("NOT_FOUND");
+    expect((await failureOf(() => answer(store, "paint-ann/1", "red"))).code).toBe("NOT_FOUND");
     expect(await store.open().exists("t")).toBe(false);
   });
 });
@@ -59,7 +59,7 @@ test("two processes that answer one question at once: one is refused, the tool r
   const painted: unknown[] = [];
   await newProcess(store, [paint(painted)], [asksFor("ann")]).run("go", { threadId: "t" });
   const answers = ["red", "blue"].map((response) =>
-    newProcess(store, [paint(painted)], ["ready"]).resume({ threadId: "t", interruptId: "paint-ann/1", response }),
+    newProcess(store, [paint(painted)], ["ready"]).answer({ threadId: "t", id: "paint-ann/1", response }),
   );
   const outcomes = await Promise.allSettled(answers);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -68,13 +68,13 @@ test("two processes that answer one question at once: one is refused, the tool r
 });
 
 describe("while a question waits,", () => {
-  test("a prompt is refused as INTERRUPTED, names the question and changes nothing", async () => {
+  test("a prompt is refused as PENDING, names the question and changes nothing", async () => {
     const store = new MemoryStore();
     const tools = [paint([])];
     await newProcess(store, tools, [asksFor("ann")]).run("go", { threadId: "t" });
     const before = await store.lines();
     const failure = await failureOf(() => newProcess(store, tools, ["?"]).run("hurry up", { threadId: "t" }));
-    expect(failure).toMatchObject({ code: "INTERRUPTED", context: { interruptIds: ["paint-ann/1"] } });
+    expect(failure).toMatchObject({ code: "PENDING", context: { pendingIds: ["paint-ann/1"] } });
     expect(await store.lines()).toEqual(before);
     expect(await store.statuses()).toEqual(["waiting"]);
   });
@@ -94,7 +94,7 @@ describe("while a question waits,", () => {
     const tools = [paint([])];
     await newProcess(store, tools, [asksFor("ann")]).run("go", { threadId: "t" });
     const again = await newProcess(store, tools, []).run(undefined, { threadId: "t" });
-    expect(again).toMatchObject({ stopReason: "interrupted", interrupts: [{ id: "paint-ann/1" }] });
+    expect(again).toMatchObject({ stopReason: "pending", pending: [{ id: "paint-ann/1" }] });
   });
 
   test("a run of an agent without that tool leaves the question alone", async () => {

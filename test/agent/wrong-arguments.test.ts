@@ -6,14 +6,14 @@ import { anthropicMemory } from "../../src/entry/anthropic.ts";
 import { ConversationIndex, LLMMemoryManager } from "../../src/entry/long-term-memory.ts";
 import { fallbackModel } from "../../src/entry/models.ts";
 import { ruleModel } from "../../src/entry/testing.ts";
-import { AgentState, pendingInterrupts, userMessage } from "../../src/index.ts";
+import { AgentState, pendingIn, userMessage } from "../../src/index.ts";
 
 const nothing = undefined as never;
 
 describe("a function that is given something else says what it takes", () => {
   const state = AgentState.create().withMessage(userMessage("hello"));
   const wrong: readonly [how: string, call: () => unknown, says: RegExp][] = [
-    ["pendingInterrupts(no thread)", () => pendingInterrupts(nothing), /takes a state; load\(\) gives undefined/],
+    ["pendingIn(no thread)", () => pendingIn(nothing), /takes a state; load\(\) gives undefined/],
     ["toUIMessages(no thread)", () => toUIMessages(nothing), /takes a state; load\(\) gives undefined/],
     ["toUIMessages(its messages)", () => toUIMessages(state.messages as never), /takes a state/],
     [

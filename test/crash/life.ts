@@ -72,10 +72,10 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
     const id = life.hasIds === true && prompt !== undefined ? { messageId: prompt } : {};
     result = await followed(agent.run(prompt, { threadId: life.threadId, signal, ...id }), life, prompt);
   } catch (error) {
-    if (!StateError.is(error, "INTERRUPTED")) throw error;
+    if (!StateError.is(error, "PENDING")) throw error;
     // A person must be asked first, or bring an outcome. New words are then said again; words from before have been
     // answered by then.
-    const [interruptId] = error.context.interruptIds ?? [];
+    const [interruptId] = error.context.pendingIds ?? [];
     const { signal } = new AbortController();
     result =
       interruptId === undefined
@@ -92,9 +92,9 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
 
 async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): Promise<RunResult> {
   let result = asked;
-  for (let count = 0; result.stopReason === "interrupted" || result.stopReason === "pending"; count++) {
-    const [first] = result.interrupts;
-    const [left] = result.pending;
+  for (let count = 0; result.stopReason === "pending"; count++) {
+    const first = result.pending.find(({ kind }) => kind !== "external");
+    const left = result.pending.find(({ kind, isInDoubt }) => kind === "external" && isInDoubt !== true);
     if (count > 50) throw new Error(`${result.stopReason}, again and again`);
     if (first !== undefined) result = await resume(agent, life, first.id);
     else if (left !== undefined) result = await complete(agent, life, left.toolCallId);
@@ -122,7 +122,7 @@ async function resume(agent: CoreAgent, life: Life, interruptId: string): Promis
   const response = interruptId.endsWith("/approval") ? { decision: "approve" } : "yes";
   const { signal } = new AbortController();
   try {
-    return await followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
+    return await followed(agent.answer({ threadId: life.threadId, id: interruptId, response, signal }), life);
   } catch (error) {
     // The answer that a dead process was given may arrive late: then the person is told, and the run continues.
     if (life.hasIds !== true || !StateError.is(error, "CONFLICT")) throw error;
@@ -137,7 +137,7 @@ async function followed(
 ): Promise<RunResult> {
   for await (const event of run) {
     if (event.type === "checkpoint-saved") onSaved?.(event.checkpointId);
-    if (event.type === "interrupt") told.questions.add(event.interrupt.id);
+    if (event.type === "pending" && event.call.kind !== "external") told.questions.add(event.call.id);
     if (event.type === "message") told.messages.add(`${event.message.role}: ${textOf(event.message)}`);
     if (prompt !== undefined && event.type === "model-delta") told.heard.add(prompt);
   }

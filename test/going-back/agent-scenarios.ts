@@ -100,14 +100,14 @@ export const agentScenarios: readonly Scenario[] = [
       });
       const asking: ScriptStep = { toolCalls: [{ name: "paint", id: "paint" }] };
       const own = agent(checkpointer, [asking, "lost", "ready"], [paint]);
-      const { interrupts } = await own.run("go", { threadId: t });
-      const interruptId = interrupts[0]?.id ?? "";
+      const { pending } = await own.run("go", { threadId: t });
+      const interruptId = pending[0]?.id ?? "";
       yield;
-      await own.resume({ threadId: t, interruptId, response: "red" });
+      await own.answer({ threadId: t, id: interruptId, response: "red" });
       yield;
       await world.other();
       expect((await loaded(checkpointer, t)).interrupts.map(({ id }) => id)).toEqual([interruptId]);
-      await own.resume({ threadId: t, interruptId, response: "blue" });
+      await own.answer({ threadId: t, id: interruptId, response: "blue" });
       expect(painted).toEqual(["red", "blue"]);
       await expectLines(world, t, ["user: go", "assistant: ", "tool: blue", "assistant: ready"]);
     },

@@ -148,7 +148,7 @@ test("a redactor that would change roles, ids, hashes and people's names is not 
   await agent.run("I am the user ann@home", { threadId: "t", subject: "ann@home" });
   const [question] = (await checkpointer.load("t"))?.interrupts ?? [];
   const other = new Agent({ model, tools: [add], checkpointer });
-  const { text } = await other.resume({ threadId: "t", interruptId: question?.id ?? "", response: "yes" });
+  const { text } = await other.answer({ threadId: "t", id: question?.id ?? "", response: "yes" });
   expect(text).toBe("Done.");
   const loaded = await checkpointer.load("t");
   expect(loaded?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);

@@ -123,7 +123,7 @@ test("the output and the events of a run are inferred for zod 4, valibot and ark
   expectTypeOf<Awaited<ReturnType<typeof byZod.run>>["output"]>().toEqualTypeOf<Answer | undefined>();
   expectTypeOf<Awaited<ReturnType<typeof byValibot.run>>["output"]>().toEqualTypeOf<Answer | undefined>();
   expectTypeOf<Awaited<ReturnType<typeof byArktype.run>>["output"]>().toEqualTypeOf<Answer | undefined>();
-  expectTypeOf<Awaited<ReturnType<typeof byZod.resume>>["output"]>().toEqualTypeOf<Answer | undefined>();
+  expectTypeOf<Awaited<ReturnType<typeof byZod.answer>>["output"]>().toEqualTypeOf<Answer | undefined>();
   type Event = ReturnType<typeof byZod.run> extends AsyncIterable<infer Found> ? Found : never;
   expectTypeOf<Event>().toEqualTypeOf<RunEvent>();
   expectTypeOf<Extract<Event, { type: "model-delta" }>["text"]>().toEqualTypeOf<string>();

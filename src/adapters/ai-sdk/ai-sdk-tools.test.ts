@@ -76,7 +76,7 @@ test("needsApproval is told the call's id and the conversation before it, and ma
       return true;
     },
   });
-  expect((await called({ pay })).result.stopReason).toBe("interrupted");
+  expect((await called({ pay })).result.stopReason).toBe("pending");
   expect(seen).toEqual([{ q: "x" }, "string", [{ role: "user", content: [{ type: "text", text: "go" }] }]]);
 });
 

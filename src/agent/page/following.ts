@@ -3,11 +3,12 @@ import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { sleep } from "../../internal/time.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { Message } from "../../state/message.ts";
+import { pendingIn } from "../../state/pending.ts";
 import { withStanding } from "../../state/tool-calls.ts";
 import type { StopReason } from "../events.ts";
 import { stopReasonOf } from "../model-call/finish.ts";
 import { isRepairRequest, turnOf } from "../run/turn-number.ts";
-import { deniedApproval, pendingInterrupts } from "../tool-call/interrupts.ts";
+import { deniedApproval } from "../tool-call/interrupts.ts";
 import { type UIMessageChunk, UIMessageWriter, type UIStreamOptions } from "./ui-stream.ts";
 
 export interface FollowOptions extends UIStreamOptions {
@@ -56,7 +57,7 @@ export async function* followTurn(
       seen = said.length;
       const ended = endOf(state, turn);
       if (ended !== undefined) {
-        for (const interrupt of pendingInterrupts(state)) yield* page.question(interrupt);
+        for (const pending of pendingIn(state)) yield* page.pending(pending);
         return yield* page.end(ended);
       }
       // A watch that began a moment too late would wait for the next save: look again after a while in any case.
@@ -108,9 +109,8 @@ function endOf(state: AgentState, turn: number): StopReason | undefined {
 
 /** The turn cannot continue by itself if every open call waits: for a person, or for its outcome. */
 function whatWaits(state: AgentState): StopReason | undefined {
-  const { open = 0, waiting = 0, pending = 0 } = withStanding(state).standing ?? {};
-  if (open === 0 || open > waiting + pending) return undefined;
-  return waiting > 0 ? "interrupted" : "pending";
+  const { open = 0, waiting = 0 } = withStanding(state).standing ?? {};
+  return open === 0 || open > waiting ? undefined : "pending";
 }
 
 /** Yields whenever it is worth looking again. */

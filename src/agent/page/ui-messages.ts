@@ -1,3 +1,4 @@
+import type { Answer, Signal } from "../../checkpoint/signals/signal.ts";
 import { StateError } from "../../errors.ts";
 import { described } from "../../internal/known-options.ts";
 import type { AgentState } from "../../state/agent-state.ts";
@@ -9,9 +10,10 @@ import {
   textOf,
   type UserMessage,
 } from "../../state/message.ts";
+import { type PendingCall, pendingIn } from "../../state/pending.ts";
 import { isRepairRequest } from "../run/turn-number.ts";
-import { deniedApproval } from "../tool-call/interrupts.ts";
-import { outputOf, turnMessageId } from "./ui-stream.ts";
+import { approvalIdOf, deniedApproval } from "../tool-call/interrupts.ts";
+import { outputOf, pendingData, turnMessageId } from "./ui-stream.ts";
 
 /** A message as pages of the AI SDK keep it. */
 export interface UIMessage {
@@ -24,12 +26,13 @@ export type UIPart = { readonly type: string } & Readonly<Record<string, unknown
 
 /** A thread as a page begins with it: one message for what a user said, one for all that the turn brought. */
 export function toUIMessages(
-  state: Pick<AgentState, "messages"> & Partial<Pick<AgentState, "interrupts">>,
+  state: Pick<AgentState, "messages"> & Partial<Pick<AgentState, "interrupts" | "toolExecutions">>,
 ): readonly UIMessage[] {
   if (!Array.isArray(state?.messages)) {
     throw new TypeError("toUIMessages() takes a state; load() gives undefined where there is no thread");
   }
-  const { messages, interrupts = [] } = state;
+  const { messages, interrupts = [], toolExecutions = [] } = state;
+  const pending = pendingIn({ messages, interrupts, toolExecutions });
   const shown: UIMessage[] = [];
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.toolCallId, message]] : [])),
@@ -43,7 +46,11 @@ export function toUIMessages(
     if (message.role !== "assistant") continue;
     const id = turnMessageId(turn);
     const last = shown.at(-1);
-    const parts = [{ type: "step-start" }, ...partsOf(message.content), ...callsOf(message, results, interrupts)];
+    const parts = [
+      { type: "step-start" },
+      ...partsOf(message.content),
+      ...callsOf(message, results, interrupts, pending),
+    ];
     if (last?.id === id) shown[shown.length - 1] = { ...last, parts: [...last.parts, ...parts] };
     else shown.push({ id, role: "assistant", parts });
   }
@@ -65,21 +72,52 @@ function callsOf(
   { toolCalls = [] }: AssistantMessage,
   results: ReadonlyMap<unknown, unknown>,
   interrupts: AgentState["interrupts"],
+  pending: readonly PendingCall[],
 ): readonly UIPart[] {
-  return toolCalls.map(({ id, name, arguments: input }) => {
+  return toolCalls.flatMap(({ id, name, arguments: input }): readonly UIPart[] => {
+    const waiting = pending.filter(({ toolCallId }) => toolCallId === id || toolCallId.startsWith(`${id}/`));
+    const asked = waiting.find((one) => one.id === approvalIdOf(id));
+    const others = waiting.filter((one) => one !== asked).map((one) => ({ type: "data-pending", ...pendingData(one) }));
+    return [shownCall({ id, name, input }, asked), ...others];
+  });
+
+  function shownCall(
+    { id, name, input }: { readonly id: string; readonly name: string; readonly input: unknown },
+    asked: PendingCall | undefined,
+  ): UIPart {
     const result = results.get(id) as Extract<Message, { role: "tool" }> | undefined;
     const call = { type: `tool-${name}`, toolCallId: id, input };
+    if (asked !== undefined) return { ...call, state: "approval-requested", approval: { id: asked.id } };
     if (result === undefined) return { ...call, state: "input-available" };
     const denied = deniedApproval({ interrupts }, id);
     if (denied !== undefined) return { ...call, state: "output-denied", approval: refusalIn(denied) };
     if (result.isError === true) return { ...call, state: "output-error", errorText: textOf(result) };
     return { ...call, state: "output-available", output: outputOf(textOf(result)) };
-  });
+  }
 }
 
 function refusalIn({ id, answer }: Interrupt): UIPart["approval"] {
   const { reason } = (answer?.value ?? {}) as { readonly reason?: string };
   return { id, approved: false, ...(reason !== undefined && { reason }) };
+}
+
+/**
+ * What a page sent, as a signal for the thread: what the user said, or the decisions that they made about calls. Of an
+ * assistant's message nothing else is taken, because everything that a page holds may have been changed there.
+ */
+export function signalFromUIMessage(message: unknown): Signal {
+  const { role, parts } = (typeof message === "object" && message !== null ? message : {}) as Partial<UIMessage>;
+  if (role !== "assistant" || !Array.isArray(parts)) return { message: fromUIMessage(message) };
+  const answer = parts.flatMap((part: unknown): readonly Answer[] => {
+    const { state, approval } = (part ?? {}) as UIPart;
+    const { id, approved, reason } = (approval ?? {}) as Partial<Record<string, unknown>>;
+    if (state !== "approval-responded" || typeof id !== "string" || typeof approved !== "boolean") return [];
+    const why = typeof reason === "string" && reason !== "" ? { reason } : {};
+    return [{ id, response: approved ? { decision: "approve" } : { decision: "deny", ...why } }];
+  });
+  if (answer.length > 0) return { answer };
+  const what = "signalFromUIMessage(): the assistant's message has no part that answers a request for approval";
+  throw new StateError("INVALID_ARGUMENT", what);
 }
 
 /**

@@ -1,6 +1,8 @@
 import { StateError } from "../../errors.ts";
 import { type AssistantMessage, type FilePart, type Message, type ToolMessage, textOf } from "../../state/message.ts";
+import type { PendingCall } from "../../state/pending.ts";
 import type { RunEvent, StopReason } from "../events.ts";
+import { approvalIdOf } from "../tool-call/interrupts.ts";
 
 /** One piece of the AI SDK's UI message protocol, version 1. */
 export type UIMessageChunk = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -75,10 +77,8 @@ export class UIMessageWriter {
           output: event.progress,
           preliminary: true,
         };
-      case "tool-pending":
-        return yield { type: "data-tool-pending", id: event.toolCallId, data: { toolCallId: event.toolCallId } };
-      case "interrupt":
-        return yield* this.question(event.interrupt);
+      case "pending":
+        return yield* this.pending(event.call);
       case "run-end":
         return yield* this.end(event.stopReason);
     }
@@ -106,20 +106,11 @@ export class UIMessageWriter {
     yield this.#result(message);
   }
 
-  *question({
-    id,
-    toolCallId,
-    kind,
-    ...asked
-  }: Extract<RunEvent, { type: "interrupt" }>["interrupt"]): Generator<UIMessageChunk> {
-    if (kind === "approval" && asked.child === undefined)
-      yield { type: "tool-approval-request", approvalId: id, toolCallId };
-    else
-      yield {
-        type: "data-interrupt",
-        id,
-        data: { id, kind, toolCallId, question: asked.question, schema: asked.schema },
-      };
+  /** An approval of a call that the page shows is the AI SDK's own; all else that waits is data. */
+  *pending(call: PendingCall): Generator<UIMessageChunk, void, undefined> {
+    const { id, toolCallId } = call;
+    if (id === approvalIdOf(toolCallId)) yield { type: "tool-approval-request", approvalId: id, toolCallId };
+    else yield { type: "data-pending", ...pendingData(call) };
   }
 
   *end(stopReason: StopReason): Generator<UIMessageChunk, void, undefined> {
@@ -201,6 +192,16 @@ export class UIMessageWriter {
   }
 }
 
+/** What waits, as a page gets it; the arguments are with their call. */
+export function pendingData({ id, kind, toolCallId, toolName, question, schema, dueAt, isInDoubt }: PendingCall): {
+  readonly id: string;
+  readonly data: Readonly<Record<string, unknown>>;
+} {
+  const due = dueAt === undefined ? {} : { dueAt: dueAt.toISOString() };
+  const asked = { question, ...(schema !== undefined && { schema }), ...(isInDoubt && { isInDoubt }) };
+  return { id, data: { id, kind, toolCallId, toolName, ...asked, ...due } };
+}
+
 /** What a tool returned: a value where it was written as JSON, else its text. */
 export function outputOf(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return text;
@@ -214,7 +215,6 @@ export function outputOf(text: string): unknown {
 const FINISH: Readonly<Partial<Record<StopReason, string>>> = {
   complete: "stop",
   "terminal-tool": "stop",
-  interrupted: "tool-calls",
   pending: "tool-calls",
   length: "length",
   "content-filter": "content-filter",

@@ -2,13 +2,12 @@ import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { callAt } from "../../state/call-facts.ts";
 import type { Message } from "../../state/message.ts";
+import { externalCallsIn, unansweredIn } from "../../state/pending.ts";
 import { encodeText } from "../../state/values/codec.ts";
 import type { StopReason } from "../events.ts";
 import { runAfter } from "../hooks.ts";
 import { askModel } from "../model-call/ask-model.ts";
 import { judgeAnswer } from "../model-call/output.ts";
-import { pendingInterrupts } from "../tool-call/interrupts.ts";
-import { pendingCalls } from "../tool-call/later.ts";
 import { argumentsHash, type LedgerCall, openCalls } from "../tool-call/ledger.ts";
 import { runCall } from "../tool-call/run-call.ts";
 import { cutOffReason } from "./limits.ts";
@@ -71,9 +70,9 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   await inParallel(context, calls);
   session.throwIfFailed();
   if (openCalls(session.state).length > 0) {
-    if (pendingInterrupts(session.state).length > 0) return "interrupted";
+    if (unansweredIn(session.state).length > 0) return "pending";
     if (signal.aborted) return cutOffReason(signal);
-    if (pendingCalls(session.state).length > 0) return "pending";
+    if (externalCallsIn(session.state).length > 0) return "pending";
     throw new StateError("UNKNOWN", "a tool call was left open; run the thread again without a prompt to settle it");
   }
   if (calls.length > 0) {

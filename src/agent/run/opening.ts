@@ -1,14 +1,15 @@
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { type Message, textOf, type UserMessage } from "../../state/message.ts";
+import { pendingIn, unansweredIn } from "../../state/pending.ts";
 import type { SignalPart } from "../../state/people/personal-fields.ts";
 import { encodeText } from "../../state/values/codec.ts";
 import { guardedPrompt } from "../guards.ts";
 import { answeredBefore } from "../model-call/output.ts";
 import type { RunOptions } from "../run-options.ts";
 import { type CompleteOptions, outcomePart, takeAnswer } from "../tool-call/completing.ts";
-import { declineWaiting, pendingInterrupts } from "../tool-call/interrupts.ts";
-import { giveUpPending, pendingCalls } from "../tool-call/later.ts";
+import { declineQuestions } from "../tool-call/interrupts.ts";
+import { giveUpPending } from "../tool-call/later.ts";
 import { goBack } from "./going-back.ts";
 import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
 import { takeMail } from "./mail.ts";
@@ -52,25 +53,20 @@ async function begin(
     else if (!isAnswered(session.state) && !endedByTerminalTool(context)) session.hold().catch(() => undefined);
     return undefined;
   }
-  const waiting = pendingInterrupts(session.state);
-  const left = waiting.length > 0 ? "interrupted" : await finishOpenCalls(context);
-  if (left === "interrupted") {
-    const interruptIds = pendingInterrupts(session.state).map(({ id }) => id);
-    const which = interruptIds.join(", ");
-    const what = `the thread waits for an answer to ${which}; call resume() first, or decline it with declineWaiting: true`;
-    throw new StateError("INTERRUPTED", what, { interruptIds });
-  }
-  if (left === "pending") {
-    const which = pendingCalls(session.state).map(({ toolCallId }) => toolCallId);
-    const what = `the thread waits until ${which.join(", ")} is completed; call complete() first, or give it up with declineWaiting: true`;
-    throw new StateError("INTERRUPTED", what, { interruptIds: [] });
-  }
+  const isWaiting = unansweredIn(session.state).length > 0;
+  if (isWaiting || (await finishOpenCalls(context)) === "pending") throw waitsFor(session.state);
   await takeMail(context, { onCancel: "go on" });
   const isRepeated = isSaidAlready(context, message);
   session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })), consumes);
   if (session.isUnsaved) session.saveBeside();
   else session.hold().catch(() => undefined);
   return undefined;
+}
+
+function waitsFor(state: AgentState): StateError {
+  const pendingIds = pendingIn(state).flatMap(({ id, isInDoubt }) => (isInDoubt ? [] : [id]));
+  const what = `the thread waits for an answer to ${pendingIds.join(", ")}: bring it with answer(), complete() or send({ answer }), or give it up with declinePending: true`;
+  return new StateError("PENDING", what, { pendingIds });
 }
 
 /** The same message, and its turn is not over: a failed run is repeated. */
@@ -149,7 +145,7 @@ export function saying(
     const reason = typeof declines === "string" ? declines : undefined;
     if (declines !== false) {
       const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
-      session.change((state) => giveUpPending(declineWaiting(state, reason, options.now), reason, options));
+      session.change((state) => giveUpPending(declineQuestions(state, reason, options.now), reason, options));
     }
     await takeMail(context, { onCancel: message === undefined ? "stop" : "go on" });
     if (context.stop.signal.aborted) return { stopReason: "cancelled" };

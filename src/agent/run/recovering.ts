@@ -172,7 +172,7 @@ async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now
 function isLeft({ standing = {}, createdAt, metadata }: ThreadSummary, now: number, olderThanMs: number): boolean {
   // Child threads are resumed by their parent, with their own agent.
   if (parentOf(metadata) !== undefined) return false;
-  const { open = 0, waiting = 0, pending = 0, dueAt = Number.POSITIVE_INFINITY, stopped = false } = standing;
-  const isWaiting = waiting + pending > 0 && open <= waiting + pending && now < dueAt;
+  const { open = 0, waiting = 0, dueAt = Number.POSITIVE_INFINITY, stopped = false } = standing;
+  const isWaiting = waiting > 0 && open <= waiting && now < dueAt;
   return !stopped && !isWaiting && (createdAt?.getTime() ?? 0) <= now - olderThanMs;
 }

@@ -7,6 +7,7 @@ import { reasonOf, StateError } from "../../errors.ts";
 import { given } from "../../internal/option-table.ts";
 import { type AnySchema, readySchema } from "../../models/schema.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { pendingIn } from "../../state/pending.ts";
 import { subjectsIn, subjectsOfMessage } from "../../state/people/subjects.ts";
 import { STOPPED_KEY } from "../../state/tool-calls.ts";
 import type { CoreAgentOptions } from "../agent-options.ts";
@@ -21,8 +22,6 @@ import { sessionStorage } from "../saving/session-storage.ts";
 import { ThreadSession } from "../saving/thread-session.ts";
 import { runSpan, usageAttributes } from "../telemetry/gen-ai.ts";
 import { countRetries, loadTelemetry, savesIn, type Telemetry } from "../telemetry/telemetry.ts";
-import { pendingInterrupts } from "../tool-call/interrupts.ts";
-import { pendingCalls } from "../tool-call/later.ts";
 import { changedTools, withToolList } from "../tool-call/ledger.ts";
 import type { Tool } from "../tool-call/tool.ts";
 import { readResultTool } from "../tool-call/tool-result.ts";
@@ -311,8 +310,7 @@ function resultOf<Output>(
     cost: parts.prices === undefined ? undefined : limits.cost,
     iterations: limits.iterations,
     checkpointId: session.checkpointId,
-    interrupts: pendingInterrupts(session.state),
-    pending: pendingCalls(session.state),
+    pending: pendingIn(session.state),
   };
   // Complete is an answer that fits the schema, where there is one.
   return stopReason === "complete"
@@ -339,7 +337,7 @@ function personOf({ message }: Opening, state: AgentState): readonly string[] | 
 /** Whether the thread got more for this process to go on with: another run of it would begin for that at once. */
 function hasMore({ mail, session }: RunContext, stopReason: StopReason, { checkpointer, threadId }: Place): boolean {
   if (hasFollower(checkpointer, threadId)) return false;
-  if (stopReason === "interrupted" || stopReason === "pending") return mail.hasUnread(session.stored);
+  if (stopReason === "pending") return mail.hasUnread(session.stored);
   const isOver = stopReason === "complete" || stopReason === "terminal-tool" || stopReason === "guarded";
   return isOver && mail.hasMore(session.stored);
 }

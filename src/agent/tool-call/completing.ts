@@ -1,8 +1,10 @@
+import { settledCall } from "../../checkpoint/history/settling-calls.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { reasonOf, StateError } from "../../errors.ts";
 import type { AnySchema } from "../../models/schema.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution } from "../../state/fields.ts";
+import { externalCallOf } from "../../state/pending.ts";
 import type { SignalPart } from "../../state/people/personal-fields.ts";
 import { isSettled } from "../../state/tool-calls.ts";
 import { canonicalJson, encodeText } from "../../state/values/codec.ts";
@@ -16,7 +18,7 @@ import { failure, type Outcome, success } from "./tool-result.ts";
 
 /** The outcome of a call that a tool began and that another process completes. */
 export interface CompleteOptions<Runtime = unknown, Result = unknown, Schema extends AnySchema = AnySchema>
-  extends Omit<RunOptions<Runtime, Schema>, "declineWaiting" | "messageId" | "backTo" | "subject"> {
+  extends Omit<RunOptions<Runtime, Schema>, "declinePending" | "messageId" | "backTo" | "subject"> {
   readonly threadId: string;
   readonly toolCallId: string;
   /** What the tool would have returned. */
@@ -67,19 +69,11 @@ export async function takeAnswer(context: RunContext, part: SignalPart, sent: Se
     return;
   }
   const why = part.reason === undefined ? {} : { reason: part.reason };
-  const given: PersonAnswer = part.declined === true ? { declined: true, ...why } : { value: part.value };
+  const who = part.by === undefined ? {} : { by: part.by };
+  const given: PersonAnswer =
+    part.declined === true ? { declined: true, ...why, ...who } : { value: part.value, ...who };
   const answered = await answerInterrupt(session.state, id, given, { now: parts.now(), tools: parts.tools });
   session.change(() => answered, sent.consumes);
-}
-
-/** Under which id a call that is completed from outside is among what waits. */
-export const externalIdOf = (toolCallId: string): string => `${toolCallId}${EXTERNAL}`;
-
-const EXTERNAL = "/result";
-
-function externalCallOf({ interrupts }: AgentState, id: string | undefined): string | undefined {
-  if (id?.endsWith(EXTERNAL) !== true || interrupts.some((interrupt) => interrupt.id === id)) return undefined;
-  return id.slice(0, -EXTERNAL.length);
 }
 
 const isSameAnswer = (
@@ -108,11 +102,27 @@ async function bringOutcome(
     const { error, value: result } = part;
     const given = error === undefined ? { toolCallId: own, result } : { toolCallId: own, error };
     if (signalId === undefined) context.handedDown.set(call.id, given);
-    else await checkpointer?.send(execution.childThreadId ?? "", { result: given }, { id: `${signalId}/${own}` });
+    else {
+      const to = { id: `${signalId}/${own}` };
+      try {
+        await checkpointer?.send(execution.childThreadId ?? "", { result: given }, to);
+      } catch (error) {
+        if (!StateError.is(error, "TOO_LARGE")) throw error;
+        // Its mailbox is full. A run of it empties that, and is given this outcome by hand. The signal stays until a run
+        // finds the call settled.
+        context.handedDown.set(call.id, given);
+        return;
+      }
+    }
     if (consumes.length > 0) session.change((state) => state.with({}), consumes);
     return;
   }
   if (open === undefined) {
+    const doubtful = session.state.toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
+    if (doubtful?.status === "unknown") {
+      session.change((state) => settledCall(state, doubtful, settlementOf(part)), consumes);
+      return;
+    }
     await assertRepeated(context, toolCallId, outcome);
     if (consumes.length > 0) session.change((state) => state.with({}), consumes);
     return;
@@ -128,6 +138,17 @@ function outcomeOf({ value, error, declined, reason }: SignalPart): Outcome {
   if (declined !== true) return success(value);
   return failure(`A person gave this call up.${reason === undefined ? "" : ` The reason: ${reason}`}`);
 }
+
+/** What became of a call in doubt: it took effect, or somebody knows that it did not. */
+function settlementOf({ value, error, declined, reason = error, by }: SignalPart): Parameters<typeof settledCall>[2] {
+  const why = reason === undefined ? {} : { reason };
+  if (declined === true || error !== undefined) return { outcome: "not-done", by, ...why };
+  const result = value === undefined || value === null ? {} : { result: textOfOutcome(success(value)) };
+  return { outcome: "done", by, ...why, ...result };
+}
+
+const textOfOutcome = ({ content }: Outcome): string =>
+  typeof content === "string" ? content : encodeText(content, "result");
 
 const waits = ({ waitsFor = [] }: ToolExecution, toolCallId: string): boolean =>
   waitsFor.some((call) => call.toolCallId === toolCallId);
@@ -163,10 +184,9 @@ async function assertRepeated(
     execution.status === outcome.status && whole !== undefined && meaningOf(whole) === meaningOf(outcome.content);
   if (isSame) return;
   if (!isSettled(execution)) throw notBegun(execution);
-  const advice = execution.status === "unknown" ? "; checkpointer.settleCall() says how it ended after all" : "";
   throw new StateError(
     "CONFLICT",
-    `the call ${JSON.stringify(toolCallId)} is settled already: it is ${execution.status}${advice}`,
+    `the call ${JSON.stringify(toolCallId)} is settled already: it is ${execution.status}`,
   );
 }
 

@@ -1,9 +1,9 @@
 import { StateError } from "../../errors.ts";
 import { readySchema } from "../../models/schema.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import type { Interrupt, ToolExecution } from "../../state/fields.ts";
+import type { Interrupt, InterruptAnswer, ToolExecution } from "../../state/fields.ts";
+import { pendingIn, unansweredIn } from "../../state/pending.ts";
 import { canonicalJson } from "../../state/values/codec.ts";
-import type { RunEvent } from "../events.ts";
 import type { PersonQuestion, Tool } from "./tool.ts";
 
 /** Ends an attempt. A class of our own that data cannot make: no tool output is ever read as one. */
@@ -17,10 +17,6 @@ export class InterruptSignal {
   waitingIn(state: AgentState, started: ToolExecution): AgentState {
     const asked = this.interrupts.reduce((next, interrupt) => next.withInterrupt(interrupt), state);
     return asked.withToolExecution({ ...started, status: "waiting" });
-  }
-
-  announce(_: unknown, emit: (event: RunEvent) => void): void {
-    for (const interrupt of this.interrupts) emit({ type: "interrupt", interrupt });
   }
 }
 
@@ -41,13 +37,6 @@ export type Approval =
   | { readonly decision: "approve" }
   | { readonly decision: "deny"; readonly reason?: string }
   | { readonly decision: "edit"; readonly arguments: unknown };
-
-export function pendingInterrupts(state: AgentState): readonly Interrupt[] {
-  if (!Array.isArray(state?.interrupts)) {
-    throw new TypeError("pendingInterrupts() takes a state; load() gives undefined where there is no thread");
-  }
-  return state.interrupts.filter((interrupt) => interrupt.answer === undefined);
-}
 
 /** How often each question was asked in one attempt at a call. */
 export type AskedSoFar = Map<string, number>;
@@ -93,20 +82,28 @@ interface Questioned {
 }
 
 /** A person's answer: the requested value, or a refusal to answer. */
-export type PersonAnswer = { readonly value: unknown } | { readonly declined: true; readonly reason?: string };
+export type PersonAnswer = ({ readonly value: unknown } | { readonly declined: true; readonly reason?: string }) & {
+  readonly by?: string;
+};
 
 /** Every question that waits, declined. */
-export function declineWaiting(state: AgentState, reason: string | undefined, now: number): AgentState {
+export function declineQuestions(state: AgentState, reason: string | undefined, now: number): AgentState {
   let next = state;
-  for (const interrupt of pendingInterrupts(state)) next = next.withInterrupt(declined(interrupt, reason, now));
+  for (const interrupt of unansweredIn(state)) next = next.withInterrupt(declined(interrupt, reason, now));
   return next;
 }
 
 /** A request for approval that is declined is denied. */
-function declined(interrupt: Interrupt, reason: string | undefined, now: number): Interrupt {
+function declined(
+  interrupt: Interrupt,
+  reason: string | undefined,
+  now: number,
+  who: Pick<InterruptAnswer, "by"> = {},
+): Interrupt {
   const why = reason === undefined ? {} : { reason };
-  if (interrupt.kind === "approval") return { ...interrupt, answer: { value: { decision: "deny", ...why }, at: now } };
-  return { ...interrupt, answer: { value: undefined, at: now, declined: true, ...why } };
+  if (interrupt.kind === "approval")
+    return { ...interrupt, answer: { value: { decision: "deny", ...why }, at: now, ...who } };
+  return { ...interrupt, answer: { value: undefined, at: now, declined: true, ...why, ...who } };
 }
 
 /** Writes a person's answer into the state. Only a question that waits can be answered, and only once. */
@@ -118,15 +115,16 @@ export async function answerInterrupt(
 ): Promise<AgentState> {
   const interrupt = state.interrupts.find(({ id }) => id === interruptId);
   if (interrupt === undefined) {
-    const waiting = pendingInterrupts(state).map(({ id }) => id);
+    const waiting = pendingIn(state).map(({ id }) => id);
     const which = waiting.length === 0 ? "nothing waits" : `waiting are ${waiting.join(", ")}`;
-    throw new StateError("NOT_FOUND", `there is no interrupt ${JSON.stringify(interruptId)} in this thread; ${which}`);
+    throw new StateError("NOT_FOUND", `nothing waits under ${JSON.stringify(interruptId)} in this thread; ${which}`);
   }
   if (interrupt.answer !== undefined) {
     const when = new Date(interrupt.answer.at).toISOString();
-    throw new StateError("CONFLICT", `interrupt ${JSON.stringify(interruptId)} was answered already, at ${when}`);
+    throw new StateError("CONFLICT", `${JSON.stringify(interruptId)} was answered already, at ${when}`);
   }
-  if ("declined" in given) return state.withInterrupt(declined(interrupt, given.reason, now));
+  const who = given.by === undefined ? {} : { by: given.by };
+  if ("declined" in given) return state.withInterrupt(declined(interrupt, given.reason, now, who));
   const { value } = given;
   if (interrupt.kind === "approval") {
     assertApproval(value);
@@ -137,7 +135,7 @@ export async function answerInterrupt(
     const checked = await readySchema(interrupt.schema, "interrupt schema").check(value);
     if ("faults" in checked) throw misfit("the answer does not fit the question's schema", checked.faults);
   }
-  return state.withInterrupt({ ...interrupt, answer: { value, at: now } });
+  return state.withInterrupt({ ...interrupt, answer: { value, at: now, ...who } });
 }
 
 /** The editor is still there to be told; the model did not write these arguments. */

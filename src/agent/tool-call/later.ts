@@ -3,21 +3,11 @@ import { assertKnownOptions, type OptionKinds } from "../../internal/known-optio
 import type { AgentState } from "../../state/agent-state.ts";
 import type { ToolExecution, WaitingCall } from "../../state/fields.ts";
 import { openCallsIn } from "../../state/tool-calls.ts";
-import type { RunEvent } from "../events.ts";
 import { type Outcome, settle } from "./tool-result.ts";
 
 export interface LaterOptions {
   /** The call must be completed within this time; otherwise the next run of the thread settles it. @default no deadline */
   readonly deadlineMs?: number;
-}
-
-/** A call that is completed from outside. */
-export interface PendingCall {
-  readonly toolCallId: string;
-  readonly toolName: string;
-  /** To be passed to the system that does the work. */
-  readonly idempotencyKey: string | undefined;
-  readonly dueAt: Date | undefined;
 }
 
 const OPTIONS: OptionKinds<LaterOptions> = { deadlineMs: "number" };
@@ -50,27 +40,7 @@ export class Later<Result = unknown> {
     const children = this.waitsFor.length === 0 ? {} : { waitsFor: this.waitsFor };
     return state.withToolExecution({ ...entry, status: "pending", ...due, ...children });
   }
-
-  announce(begun: { readonly toolCallId: string; readonly toolName: string }, emit: (event: RunEvent) => void): void {
-    const calls = this.waitsFor.length > 0 ? this.waitsFor : [{ ...begun, dueAt: this.dueAt }];
-    for (const { toolCallId, toolName, dueAt } of calls) {
-      emit({ type: "tool-pending", toolCallId, toolName, dueAt: dueAt === undefined ? undefined : new Date(dueAt) });
-    }
-  }
 }
-
-/** The calls that must be completed before the turn continues. */
-export const pendingCalls = (state: AgentState): readonly PendingCall[] =>
-  openCallsIn(state).flatMap(({ execution }) =>
-    execution?.status === "pending" ? (execution.waitsFor ?? [execution]).map(pendingCall) : [],
-  );
-
-const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: WaitingCall): PendingCall => ({
-  toolCallId,
-  toolName,
-  idempotencyKey,
-  dueAt: dueAt === undefined ? undefined : new Date(dueAt),
-});
 
 /** How an overdue call ends. The work may still be done. */
 export function overdue({ dueAt, effect }: ToolExecution, now: number): Outcome | undefined {

@@ -2,6 +2,7 @@ import { reasonOf } from "../../errors.ts";
 import { untilAborted } from "../../internal/time.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import type { ToolCall } from "../../state/message.ts";
+import { type PendingCall, pendingIn } from "../../state/pending.ts";
 import { guardedCall } from "../guards.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { callPlace, toolContext } from "./attempt-call.ts";
@@ -147,8 +148,13 @@ async function askForApproval(context: RunContext, call: ToolCall, execution: To
     state.withInterrupt(interrupt).withToolExecution({ ...execution, status: "waiting" }),
   );
   context.session.saveBeside();
-  context.emit({ type: "interrupt", interrupt });
+  announce(context, ({ id }) => id === interrupt.id);
   return "waiting";
+}
+
+/** Says what of a call waits now. */
+export function announce({ session, emit }: RunContext, isNew: (pending: PendingCall) => boolean): void {
+  for (const call of pendingIn(session.state)) if (isNew(call)) emit({ type: "pending", call });
 }
 
 function approvalOf({ session }: RunContext, execution: ToolExecution): Approval | undefined {

@@ -10,7 +10,7 @@ import { attempt } from "./attempt-call.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import { argumentsHash, type LedgerCall } from "./ledger.ts";
-import { type Prepared, prepare } from "./prepare-call.ts";
+import { announce, type Prepared, prepare } from "./prepare-call.ts";
 import { childThreadId } from "./sub-agent.ts";
 import type { Tool } from "./tool.ts";
 import { failure, type Outcome, settle, wordsOf } from "./tool-result.ts";
@@ -62,7 +62,11 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
       return end(context, entry, failure(outcome instanceof Later ? NOTHING_KEPT : NOBODY_TO_ASK), tool);
     session.change((state) => outcome.waitingIn(state, started));
     session.saveBeside({ settles: outcome instanceof Later });
-    outcome.announce(named, emit);
+    const asked = outcome instanceof InterruptSignal ? outcome.interrupts.map(({ id }) => id) : [];
+    const awaited = outcome instanceof Later ? [call.id, ...outcome.waitsFor.map((each) => each.toolCallId)] : [];
+    announce(context, ({ id, toolCallId, kind, isInDoubt = false }) =>
+      kind === "external" ? awaited.includes(toolCallId) && !isInDoubt : asked.includes(id),
+    );
     return undefined;
   }
   const next = retried(tool, started, outcome, parts.now());

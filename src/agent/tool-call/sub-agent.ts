@@ -5,13 +5,14 @@ import { StateError } from "../../errors.ts";
 import type { AnySchema, SchemaOutput } from "../../models/schema.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { Interrupt, InterruptAnswer, ThreadTotals } from "../../state/fields.ts";
+import { externalCallsIn, unansweredIn } from "../../state/pending.ts";
 import type { Subjects } from "../../state/people/subjects.ts";
 import { hasBegun, openCallsIn, PARENT_KEY } from "../../state/tool-calls.ts";
 import type { RunEvent, RunResult, StopReason } from "../events.ts";
 import type { PriceTable } from "../model-call/prices.ts";
 import { RunError } from "../run/run-error.ts";
 import type { Run } from "../run.ts";
-import type { ResumeOptions, RunOptions } from "../run-options.ts";
+import type { AnswerOptions, RunOptions } from "../run-options.ts";
 import { isRefused } from "../saving/refused-results.ts";
 import type { CompleteOptions } from "./completing.ts";
 import { InterruptSignal } from "./interrupts.ts";
@@ -68,7 +69,7 @@ export const timedOut = (ms: number | undefined): string =>
 /** How a sub-agent is run: as an agent is, in a thread of the caller's storage. */
 export interface SubAgent {
   run(prompt: string | undefined, place: SubAgentPlace): Run<unknown>;
-  resume(place: SubAgentPlace, interruptId: string, answer: InterruptAnswer): Run<unknown>;
+  answer(place: SubAgentPlace, id: string, answer: InterruptAnswer): Run<unknown>;
   complete(place: SubAgentPlace, outcome: ChildOutcome): Run<unknown>;
   /** Settles what is open in its thread, which nothing will go on with. */
   giveUp(place: SubAgentPlace): Promise<void>;
@@ -103,10 +104,10 @@ export const runIn = ({ checkpointer: _, prices: __, threadId, subject, ...place
 });
 
 /** The options under which it is given the answer that a person gave in the caller's thread. */
-export function answerIn(place: SubAgentPlace, interruptId: string, answer: InterruptAnswer): ResumeOptions {
+export function answerIn(place: SubAgentPlace, id: string, answer: InterruptAnswer): AnswerOptions {
   const { messageId: _, threadId = "", ...run } = runIn(place);
   const { declined = false, reason, value } = answer;
-  return { ...run, threadId, interruptId, ...(declined ? { decline: reason ?? true } : { response: value }) };
+  return { ...run, threadId, id, ...(declined ? { decline: reason ?? true } : { response: value }) };
 }
 
 /** The options under which it is given the outcome of a call that it left for later. */
@@ -141,8 +142,7 @@ export function subAgentTool(agent: SubAgent, options: SubAgentOptions): Tool {
       const place = placeOf(context, delegation);
       const ended = await answered(agent, said(input), place, delegation);
       if (ended instanceof InterruptSignal) return ended;
-      const isWaiting = ended.stopReason === "interrupted" || ended.stopReason === "pending";
-      if (!isWaiting && openCallsIn(ended.state).length > 0)
+      if (ended.stopReason !== "pending" && openCallsIn(ended.state).length > 0)
         await endInDoubt(agent, ended, place, context, made.timeoutMs);
       return asOutcome(ended, context.toolCallId, place, delegation);
     },
@@ -204,8 +204,8 @@ async function answered(
     const { child, answer } = asked;
     if (child === undefined || answer === undefined || !(await waits(place, child.interruptId))) continue;
     try {
-      const result = await followed(() => agent.resume(place, child.interruptId, answer), delegation);
-      if (result.stopReason !== "interrupted") return result;
+      const result = await followed(() => agent.answer(place, child.interruptId, answer), delegation);
+      if (unansweredIn(result.state).length === 0) return result;
     } catch (error) {
       if (StateError.is(error, "INVALID_ARGUMENT")) return new InterruptSignal([askedAgain(asked, error.message)]);
       // A save of a process that died may land this late. Then the answer is there, and the child is resumed with
@@ -262,14 +262,15 @@ function askedAgain({ answer: _, ...interrupt }: Interrupt, why: string): Interr
 
 /** The child's end as the end of the call; its questions become the caller's. */
 function asOutcome(
-  { stopReason, text, output, interrupts, pending }: RunResult,
+  { stopReason, text, output, state }: RunResult,
   toolCallId: string,
   { threadId = "" }: SubAgentPlace,
   { asked }: Delegation,
 ): unknown {
   if (stopReason === "complete" || stopReason === "terminal-tool") return output ?? text;
-  if (stopReason === "interrupted") {
-    const surfaced = interrupts.map((interrupt): Interrupt => {
+  const unanswered = unansweredIn(state);
+  if (stopReason === "pending" && unanswered.length > 0) {
+    const surfaced = unanswered.map((interrupt): Interrupt => {
       const id = `${toolCallId}/${interrupt.id}`;
       const known = asked.find((one) => one.id === id && one.answer === undefined);
       return known ?? { ...interrupt, id, toolCallId, child: { threadId, interruptId: interrupt.id } };
@@ -277,12 +278,13 @@ function asOutcome(
     return new InterruptSignal(surfaced);
   }
   if (stopReason === "pending") {
-    const due = Math.min(...pending.map(({ dueAt }) => dueAt?.getTime() ?? Number.POSITIVE_INFINITY));
-    const waitsFor = pending.map(({ toolCallId: id, toolName, idempotencyKey, dueAt }) => ({
+    const awaited = externalCallsIn(state);
+    const due = Math.min(...awaited.map(({ dueAt = Number.POSITIVE_INFINITY }) => dueAt));
+    const waitsFor = awaited.map(({ toolCallId: id, toolName, idempotencyKey, dueAt }) => ({
       toolCallId: `${toolCallId}/${id}`,
       toolName,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
-      ...(dueAt !== undefined && { dueAt: dueAt.getTime() }),
+      ...(dueAt !== undefined && { dueAt }),
     }));
     return new Later(Number.isFinite(due) ? due : undefined, waitsFor);
   }

@@ -55,7 +55,7 @@ export interface ToolContext<Runtime = unknown> extends CallPlace<Runtime> {
    */
   later<Result = unknown>(options?: LaterOptions): Later<Result>;
   /**
-   * Asks a person. The first time the run ends as "interrupted" and this never
+   * Asks a person. The first time the run ends as "pending" and this never
    * returns; after the answer, the tool is run again from its beginning and this
    * returns the answer. So ask before you act. An answer belongs to the
    * question it was given to: same words, same schema. Where the words change

@@ -60,7 +60,6 @@ export async function findThreads(context: CheckpointContext, options: ListThrea
 
 const STANDINGS: Readonly<Record<keyof Standing, true>> = {
   waiting: true,
-  pending: true,
   dueAt: true,
   open: true,
   inDoubt: true,

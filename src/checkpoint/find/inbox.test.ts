@@ -85,7 +85,7 @@ describe("the inbox", () => {
       {
         threadId: "a/waits",
         kind: "approval",
-        interruptId: "c/approval",
+        id: "c/approval",
         toolCallId: "c",
         toolName: "pay",
         arguments: { to: "c" },
@@ -96,7 +96,9 @@ describe("the inbox", () => {
       },
       {
         threadId: "a/doubt",
-        kind: "in-doubt",
+        id: "c/result",
+        kind: "external",
+        isInDoubt: true,
         toolCallId: "c",
         toolName: "pay",
         arguments: { to: "c" },
@@ -106,6 +108,23 @@ describe("the inbox", () => {
         metadata: { user: "ann" },
       },
     ]);
+  });
+
+  test("has a call that a process began and did not end, once nothing runs the thread", async () => {
+    let now = 1_000_000;
+    const checkpointer = new Checkpointer(new MemoryLog(), { now: () => now });
+    await checkpointer.save(begun(), "b");
+    expect(await checkpointer.inbox()).toEqual([]);
+    now += 60_000;
+    expect(await checkpointer.inbox()).toMatchObject([{ threadId: "b", id: "c/result", isInDoubt: true }]);
+    await checkpointer.settleCall("b", "c", { outcome: "not-done", by: "ann" });
+    expect(await checkpointer.inbox()).toEqual([]);
+  });
+
+  test("has nothing that an answer was sent for", async () => {
+    const checkpointer = await filled();
+    await checkpointer.send("a/waits", { answer: { id: "c/approval", response: { decision: "approve" } } });
+    expect((await checkpointer.inbox()).map(({ threadId }) => threadId)).toEqual(["a/doubt"]);
   });
 
   test("is read page by page, under a prefix", async () => {

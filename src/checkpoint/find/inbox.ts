@@ -3,31 +3,26 @@ import { MOST_WARNINGS, Warnings } from "../../driver/warnings.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { globOfPrefix } from "../../internal/glob.ts";
 import type { AgentState } from "../../state/agent-state.ts";
-import type { Interrupt } from "../../state/fields.ts";
+import { externalIdOf, type PendingCall, pendingIn } from "../../state/pending.ts";
 import { parentOf } from "../../state/tool-calls.ts";
-import type { BaseCheckpointer, FindOptions } from "../base-checkpointer.ts";
+import type { BaseCheckpointer, FindOptions, ThreadSummary } from "../base-checkpointer.ts";
+import { type CheckpointContext, contextOf } from "../context.ts";
+import { holderNow } from "../lease/riding-lease.ts";
+import { waitingAt, waitingRecords } from "../signals/mailbox.ts";
+import { signalIn } from "../signals/signal.ts";
 import { loadState } from "../thread/loaded-state.ts";
+import { positionOf } from "../thread/position.ts";
+import { Thread } from "../thread/thread.ts";
 
 /** `limit` counts threads; each may have several items. */
 export type InboxOptions = FindOptions;
 
-/** Something that a thread waits for and only a person can provide. */
-export interface InboxItem {
+/** What a thread waits for: the same item as in `pending` of a run, and whose it is. */
+export interface InboxItem extends PendingCall {
   readonly threadId: string;
-  /** "in-doubt": a call was started and nobody knows whether it took effect. `settleCall` records how it ended. */
-  readonly kind: "question" | "approval" | "in-doubt";
-  /** For `agent.resume`; absent for a call in doubt. */
-  readonly interruptId?: string;
-  readonly toolCallId: string;
-  readonly toolName: string;
-  readonly arguments: unknown;
-  readonly question: string;
-  /** The schema of the answer, if the tool gave one. */
-  readonly schema?: Readonly<Record<string, unknown>>;
-  /** The key to look up where the effect would have happened. */
-  readonly idempotencyKey?: string;
-  readonly since?: Date;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The thread is a graph's: what waits is an interrupt of LangGraph's. */
+  readonly isGraph?: true;
 }
 
 /** Reads the states of waiting threads only. A thread that cannot be read becomes a warning. */
@@ -39,45 +34,54 @@ export async function readInbox(checkpointer: BaseCheckpointer, options: InboxOp
     standing: ["waiting", "inDoubt"],
   });
   const warnings = new Warnings();
-  const items = await inParallel(threads, async ({ threadId }) => {
-    const state = await warnings.skipping(threadId, () => loadState(checkpointer, threadId));
-    return state === undefined ? [] : itemsOf(threadId, state);
-  });
+  const read = async (thread: ThreadSummary): Promise<readonly InboxItem[]> =>
+    (await warnings.skipping(thread.threadId, () => itemsOf(checkpointer, thread))) ?? [];
+  const items = await inParallel(threads, read);
   return page(items.flat(), threads.cursor, [...(threads.warnings ?? []), ...warnings.list].slice(0, MOST_WARNINGS));
 }
 
-/** A call that is under way is not in doubt yet; whoever runs the thread next finds out. */
-function itemsOf(threadId: string, state: AgentState): readonly InboxItem[] {
-  const items: InboxItem[] = [];
+async function itemsOf(checkpointer: BaseCheckpointer, thread: ThreadSummary): Promise<readonly InboxItem[]> {
+  const { threadId } = thread;
+  const context = contextOf(checkpointer);
+  if (thread.isGraph === true) {
+    if (context === undefined) return [];
+    const { graphItems } = await import("../graphs/graph-operations.ts");
+    return graphItems(context, threadId);
+  }
+  const state = await loadState(checkpointer, threadId);
+  if (state === undefined) return [];
+  const isAbandoned = (thread.standing?.inDoubt ?? 0) > 0 && !(await isUnderWay(context, thread));
   const { metadata } = state;
-  // What a sub-agent asks is asked, and answered, in the thread that it works for.
-  const questions = parentOf(metadata) === undefined ? state.interrupts.filter(isPending) : [];
-  for (const { id, kind, toolCallId, question, schema, askedAt } of questions) {
-    const asked = { interruptId: id, question, since: new Date(askedAt), ...(schema !== undefined && { schema }) };
-    items.push({ threadId, kind, ...callOf(state, toolCallId), ...asked, metadata });
-  }
-  for (const { toolCallId, toolName, settledAt } of state.toolExecutions.filter(({ status }) => status === "unknown")) {
-    const since = settledAt === undefined ? {} : { since: new Date(settledAt) };
-    const question = `Did the call of ${toolName} take effect?`;
-    items.push({ threadId, kind: "in-doubt", ...callOf(state, toolCallId), question, ...since, metadata });
-  }
-  return items;
+  const answered = await answeredIn(context, threadId, state);
+  return pendingIn(state, { isAbandoned })
+    .filter(({ id, isInDoubt = false }) => !answered.has(id) && (isInDoubt || parentOf(metadata) === undefined))
+    .map((pending) => ({ threadId, ...pending, metadata }));
 }
 
-const isPending = ({ answer }: Interrupt): boolean => answer === undefined;
+/** Of a thread without a lease nobody can tell, but by its last write: a live run saves now and then. */
+const IDLE_MS = 60_000;
 
-function callOf(
-  { messages, toolExecutions }: AgentState,
-  toolCallId: string,
-): Pick<InboxItem, "toolCallId" | "toolName" | "arguments" | "idempotencyKey"> {
-  const execution = toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
-  const calls = messages.flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []));
-  const call = calls.findLast(({ id }) => id === toolCallId);
-  const key = execution?.idempotencyKey;
-  return {
-    toolCallId,
-    toolName: execution?.toolName ?? call?.name ?? "",
-    arguments: call?.arguments,
-    ...(key !== undefined && { idempotencyKey: key }),
-  };
+/** A call that is under way is not in doubt: it is so once the process that began it is gone. */
+async function isUnderWay(
+  context: CheckpointContext | undefined,
+  { threadId, createdAt, lease }: ThreadSummary,
+): Promise<boolean> {
+  if (context === undefined) return false;
+  if (lease !== undefined) return (await holderNow(context, threadId)) !== undefined;
+  return context.now() - (createdAt?.getTime() ?? 0) < IDLE_MS;
+}
+
+/** What an answer was sent for that the thread's next run takes in: it needs no second one. */
+export async function answeredIn(
+  context: CheckpointContext | undefined,
+  threadId: string,
+  state: AgentState,
+): Promise<ReadonlySet<string>> {
+  const tail = context && positionOf(context, state, threadId)?.tail;
+  if (context === undefined || waitingAt(tail).length === 0) return new Set();
+  const signals = (await waitingRecords(new Thread(context, threadId, "inbox"), tail)).map(signalIn);
+  const parts = signals.flatMap((signal) => (signal.kind === "answers" ? signal.answers : []));
+  return new Set(
+    parts.flatMap(({ id, toolCallId }) => id ?? (toolCallId === undefined ? [] : externalIdOf(toolCallId))),
+  );
 }

@@ -47,7 +47,8 @@ function parentOf({ graph }: RecordHeader, older: LogEntry | undefined): { paren
  */
 export function summariseThread({ threadId, head }: ThreadEntry, warnings: Warnings): ThreadSummary {
   try {
-    return { threadId, ...summarise(head) };
+    const isGraph = openHeader(head).graph !== undefined;
+    return { threadId, ...summarise(head), ...(isGraph && { isGraph }) };
   } catch (error) {
     warnings.note(error, threadId);
     return { threadId, checkpointId: head.checkpointId ?? "" };

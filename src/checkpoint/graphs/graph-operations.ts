@@ -11,6 +11,7 @@ import type { CheckpointContext } from "../context.ts";
 export { eraseInGraph, findInGraph } from "../../saver/erasing/erasing.ts";
 export { diffGraph } from "../../saver/history/diffing.ts";
 export { forkGraph } from "../../saver/history/forking.ts";
+export { answerGraph, graphItems } from "../../saver/thread/interrupts.ts";
 
 /** What may go of a graph's thread, counted in each of its namespaces. */
 export interface GraphRule {

@@ -4,8 +4,11 @@ import type { AgentState } from "../../state/agent-state.ts";
 import { isInDoubt } from "../../state/call-facts.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { type ToolMessage, toolMessage } from "../../state/message.ts";
+import { externalIdOf } from "../../state/pending.ts";
 import type { BaseCheckpointer } from "../base-checkpointer.ts";
+import type { Answer } from "../signals/signal.ts";
 import { loadState } from "../thread/loaded-state.ts";
+import { mayBeThereAlready } from "../thread/thread.ts";
 
 /** How a call in doubt ended, as a person found out. */
 export interface CallSettlement {
@@ -21,7 +24,10 @@ export interface CallSettlement {
 
 const SETTLEMENT: OptionKinds<CallSettlement> = { outcome: "string", by: "string", reason: "string", result: "string" };
 
-/** One conditional save: a run of the thread is not overwritten, and its lease is respected. */
+/**
+ * One conditional save where no process runs the thread; else the run is told by a signal, and writes it down. Either way
+ * nothing of the run is overwritten.
+ */
 export async function settleCall(
   checkpointer: BaseCheckpointer,
   threadId: string,
@@ -42,9 +48,22 @@ export async function settleCall(
   const metadata = checkpointer.capabilities.listWithMetadata
     ? await checkpointer.getMetadata(threadId)
     : state.metadata;
-  await checkpointer.save(settled(state, execution, settlement), threadId, {
-    ...(metadata !== undefined && { metadata }),
-  });
+  try {
+    await checkpointer.save(settledCall(state, execution, settlement), threadId, {
+      ...(metadata !== undefined && { metadata }),
+    });
+  } catch (error) {
+    const isUnderWay = StateError.is(error, "CONFLICT") && !mayBeThereAlready(error);
+    if (!isUnderWay || !checkpointer.capabilities.conditionalSave) throw error;
+    await checkpointer.send(threadId, { answer: answerOf(toolCallId, settlement) });
+  }
+}
+
+/** The same as an answer to the call. */
+function answerOf(toolCallId: string, { outcome, by, reason, result }: CallSettlement): Answer {
+  const id = externalIdOf(toolCallId);
+  if (outcome === "not-done") return { id, decline: reason ?? true, by };
+  return { id, response: result, by, ...(reason !== undefined && { reason }) };
 }
 
 function assertSettlement(settlement: CallSettlement): void {
@@ -66,10 +85,10 @@ function assertSettlement(settlement: CallSettlement): void {
  * Changes the ledger and the conversation together: what the model was told about
  * the doubt is replaced by what is known now.
  */
-function settled(
+export function settledCall(
   state: AgentState,
   execution: ToolExecution,
-  { outcome, by, reason, result }: CallSettlement,
+  { outcome, by, reason, result }: Omit<CallSettlement, "by"> & { readonly by?: string | undefined },
 ): AgentState {
   const isDone = outcome === "done";
   const { toolCallId, toolName } = execution;
@@ -84,6 +103,6 @@ function settled(
     ...entry,
     status: isDone ? "succeeded" : "failed",
     ...(!isDone && { error: text }),
-    settledBy: { by, ...(reason !== undefined && { reason }) },
+    settledBy: { by: by ?? "a person", ...(reason !== undefined && { reason }) },
   });
 }

@@ -8,11 +8,11 @@ import { isPlainObject } from "../../state/values/doorway.ts";
 import type { LogRecord } from "../log/thread-log.ts";
 import { openRecord, type SignalFacts } from "../record/record.ts";
 
-/** An answer to one thing that waits in a thread. */
+/** An answer to one thing that waits in a thread. `by`: who gives it. */
 export type Answer =
-  | { readonly id: string; readonly response: unknown }
+  | { readonly id: string; readonly response: unknown; readonly reason?: string; readonly by?: string }
   /** It will not be answered; with a text, for this reason. */
-  | { readonly id: string; readonly decline: true | string };
+  | { readonly id: string; readonly decline: true | string; readonly by?: string };
 
 /** How a call ended that a tool left to another system. */
 export type CallResult =
@@ -67,14 +67,20 @@ function listed(name: string, value: unknown): readonly unknown[] {
 }
 
 function answerPart(given: unknown): SignalPart {
-  const { id, response, decline } = partsOf("answer", given, "{ id, response } or { id, decline }", [
+  const { by, reason, ...form } = isPlainObject(given) ? given : {};
+  const { id, response, decline } = partsOf("answer", form, "{ id, response } or { id, decline }", [
     "response",
     "decline",
   ]);
   if (typeof id !== "string") throw new TypeError("send({ answer }): id must be that of something that waits");
-  if (decline === undefined) return { id, value: response };
-  if (decline === true) return { id, declined: true };
-  if (typeof decline === "string") return { id, declined: true, reason: decline };
+  for (const [name, text] of Object.entries({ by, reason })) {
+    if (text !== undefined && typeof text !== "string") throw new TypeError(`send({ answer }): ${name} must be a text`);
+  }
+  const who = typeof by === "string" ? { by } : {};
+  const why = typeof reason === "string" ? { reason } : {};
+  if (decline === undefined) return { id, value: response, ...who, ...why };
+  if (decline === true) return { id, declined: true, ...who, ...why };
+  if (typeof decline === "string") return { id, declined: true, ...who, reason: decline };
   throw new TypeError("send({ answer }): decline must be true, or the reason as a text");
 }
 

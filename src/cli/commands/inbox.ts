@@ -2,7 +2,6 @@ import type { InboxItem } from "../../checkpoint/find/inbox.ts";
 import { encodeValue } from "../../state/values/codec.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { plural } from "../output/wording.ts";
 import { Walk } from "../paging.ts";
 
 export async function run(call: CommandCall): Promise<ExitCode> {
@@ -16,17 +15,21 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     items: walk.items(),
     columns: [
       { title: "thread", cell: ({ threadId }) => ({ id: threadId }) },
-      { title: "kind", cell: ({ kind }) => kind },
-      { title: "answer to", cell: ({ interruptId, toolCallId }) => ({ id: interruptId ?? toolCallId }) },
+      { title: "kind", cell: ({ kind, isInDoubt }) => (isInDoubt ? "in doubt" : kind) },
+      { title: "answer to", cell: ({ id }) => ({ id }) },
       { title: "tool", cell: ({ toolName }) => toolName },
       { title: "since", cell: ({ since }) => since },
       { title: "question", cell: ({ question }) => question },
     ],
-    json: ({ since, ...item }) => ({ ...(encodeValue(item, "item") as object), ...(since !== undefined && { since }) }),
+    json: ({ since, dueAt, ...item }) => ({
+      ...(encodeValue(item, "item") as object),
+      ...(since !== undefined && { since }),
+      ...(dueAt !== undefined && { dueAt }),
+    }),
     id: ({ threadId }) => threadId,
     cursor: () => walk.cursor,
   });
-  if (printer.isForPeople) await note(plural(count, "question"));
+  if (printer.isForPeople) await note(`${count} waiting`);
   await walk.report();
   return count === 0 && options.flag("exit-code") ? EXIT.no : EXIT.done;
 }

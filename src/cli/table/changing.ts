@@ -5,16 +5,18 @@ import { AT, DRY_RUN, THREAD, YES } from "./option-specs.ts";
 export const CHANGING: readonly CommandSpec[] = [
   {
     name: "answer",
-    summary: "answer a question of the inbox",
+    summary: "answer what waits in the inbox",
     store: "write",
-    arguments: [THREAD, { name: "interrupt", optional: true }, { name: "json", optional: true }],
+    arguments: [THREAD, { name: "id", optional: true }, { name: "json", optional: true }],
     options: {
       all: { help: "all that waits for approval; with --approve or --deny" },
       approve: { help: "let the call run" },
-      deny: { value: "reason", help: "do not let it run" },
+      deny: { value: "reason", help: "do not let it run; there is no answer; it did not take effect" },
+      by: { value: "name", help: "who says so; kept with the answer" },
       "dry-run": DRY_RUN,
     },
-    notes: "The answer is JSON, or - for stdin. The turn continues when an agent runs the thread again.",
+    notes:
+      "The answer is JSON, or - for stdin: what a question asks for, what a call would have returned, what a node of a graph waits for. It is sent, so that it conflicts with no run; the turn continues when an agent runs the thread again.",
     examples: [
       "answer sqlite:./agents.db trip-42 call-7/1 '\"window\"'",
       "answer sqlite:./agents.db pay-3 call-1 --approve",

@@ -12,6 +12,7 @@ import {
 import type { Tail } from "../../checkpoint/thread/thread.ts";
 import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
+import type { Standing } from "../../state/tool-calls.ts";
 import { applied, type PartsDelta } from "../values/parts.ts";
 import { Pool, type PoolMark } from "../values/pool.ts";
 import { agentsThread } from "./graph-kind.ts";
@@ -42,6 +43,8 @@ export interface KnownCheckpoint extends CheckpointPlace {
 
 export interface KnownWrite extends StoredWrite {
   readonly taskId: string;
+  /** The record that it came with. */
+  readonly seq: number;
 }
 
 interface WrittenPlace {
@@ -176,6 +179,7 @@ export class Epoch {
       fresh: this.fresh + (isNew && !isBase ? weight : 0),
     };
     const names = [...(put === undefined ? [name] : []), ...(isNewestOfAll ? [newestName(ns)] : [])];
+    const standing = put === undefined || ns !== "" ? undefined : this.#standingWith({ ns, id }, writes, seq);
     const isHead = content.isHead ?? (put !== undefined && ((ns === "" && isNewestOfAll) || this.head === 0));
     const { thread } = this;
     const fields: RecordFields = {
@@ -185,6 +189,7 @@ export class Epoch {
       schema: 0,
       messageCount: 0,
       chain: { records: this.records + 1, bytes: this.range + weight, liveBytes: live, baseBytes: isBase ? weight : 0 },
+      ...(standing !== undefined && { standing }),
       graph,
       thread: thread.erasing === undefined ? thread : (writtenFacts(thread) ?? thread),
     };
@@ -203,6 +208,15 @@ export class Epoch {
     });
     this.#keep(record, fields, { checkpoint, writes, ns, id, weight: body.byteLength, isNewest: isNewestOfAll });
     return record;
+  }
+
+  /** What a checkpoint waits for, with the writes of its next record. */
+  #standingWith(place: CheckpointPlace, writes: readonly WriteCall[], seq: number): Standing | undefined {
+    const known = this.#writes.get(checkpointName(place.ns, place.id))?.kept;
+    if (known === undefined && writes.length === 0) return undefined;
+    const kept = new Map(known);
+    for (const call of writes) addCall(kept, call, seq);
+    return standingOfWrites([...kept.values()]);
   }
 
   /** The way back to here. The first one begins what `commit` ends, or `rollBack` takes back as a whole. */
@@ -261,7 +275,7 @@ export class Epoch {
     if (isNewestOfAll) this.#set(this.#newest, ns, id);
     const before = this.#writes.get(name);
     const kept = new Map(before?.kept);
-    for (const call of writes) addCall(kept, call);
+    for (const call of writes) addCall(kept, call, record.seq);
     const early = this.#byName.has(name) ? 0 : (before?.early ?? 0) + weight;
     this.early += early - (before?.early ?? 0);
     this.#set(this.#writes, name, { place: { ns, id }, kept, early });
@@ -334,10 +348,10 @@ export class Epoch {
 const MOST_RESOLVED = 256;
 
 /** First write wins; a call of nothing but special channels replaces. */
-export function addCall(kept: Map<string, KnownWrite>, { taskId, replaces, writes }: WriteCall): void {
+export function addCall(kept: Map<string, KnownWrite>, { taskId, replaces, writes }: WriteCall, seq: number): void {
   for (const write of writes) {
     const key = JSON.stringify([taskId, write.index]);
-    if (replaces || !kept.has(key)) kept.set(key, { taskId, ...write });
+    if (replaces || !kept.has(key)) kept.set(key, { ...write, taskId, seq });
   }
 }
 
@@ -345,3 +359,23 @@ const missing = ({ seq, on }: KnownCheckpoint): StateError =>
   new StateError("CORRUPT", `record ${seq} is a change of record ${on}, which is not there`, {
     location: `record ${on}`,
   });
+
+export const INTERRUPT = "__interrupt__";
+export const RESUME = "__resume__";
+/** As LangGraph has it: whom a `Command({ resume })` without an address is for. */
+const NULL_TASK = "00000000-0000-0000-0000-000000000000";
+
+/** Tasks that wait for a person. An answer that came in the same record as the interrupt was there before it. */
+export const interruptsIn = (writes: readonly KnownWrite[]): readonly KnownWrite[] =>
+  writes.filter(({ taskId, channel, seq }) => {
+    if (channel !== INTERRUPT) return false;
+    const isAnswer = (other: KnownWrite): boolean =>
+      other.channel === RESUME && (other.taskId === taskId || other.taskId === NULL_TASK) && other.seq > seq;
+    return !writes.some(isAnswer);
+  });
+
+/** What a list of threads is told by. */
+function standingOfWrites(writes: readonly KnownWrite[]): Standing | undefined {
+  const waiting = interruptsIn(writes).length;
+  return waiting === 0 ? undefined : { waiting };
+}

@@ -3,7 +3,7 @@ import type { KnownPlace, LogRecord } from "../../checkpoint/log/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import type { Packed } from "../values/packing.ts";
 import { deltaOf, type PackedParts } from "../values/parts.ts";
-import { addCall, Epoch, type KnownCheckpoint, type KnownWrite } from "./epoch.ts";
+import { addCall, Epoch, INTERRUPT, type KnownCheckpoint, type KnownWrite } from "./epoch.ts";
 import { type CheckpointPlace, checkpointName, newestName, placeOf, type WriteCall } from "./graph-record.ts";
 
 /** What a saver is told to write, and the record that comes of it. */
@@ -45,6 +45,8 @@ export interface WritesOperation {
   readonly writes: readonly { readonly channel: string; readonly index: number; readonly packed: Packed }[];
   /** The checkpoint that they belong to, as it was seen. */
   readonly seen?: Seen;
+  /** Refuses them where the writes that are there by now are not those that they were made for. */
+  readonly check?: (known: readonly KnownWrite[]) => void;
 }
 
 export type Operation = PutOperation | WritesOperation;
@@ -152,6 +154,7 @@ export async function planWrites(ground: Ground, operation: WritesOperation): Pr
   const older = await olderEpoch(ground, operation);
   const { mark } = epoch.pool;
   const { taskId, replaces } = operation;
+  operation.check?.((older ?? epoch).writesOf(operation));
   const writes = operation.writes.map(({ channel, index, packed }) => ({
     channel,
     index,
@@ -166,6 +169,17 @@ export async function planWrites(ground: Ground, operation: WritesOperation): Pr
   const carried = older === undefined ? [] : callsOf(relinked(older, epoch, older.writesOf(operation)));
   const newest = copied === undefined && !epoch.knows(operation) ? undefined : await newestId(ground, operation.ns);
   const content = { writes: [...carried, call], isNewest: newest === operation.id, live: 0 };
+  const asks = operation.ns === "" && newest === operation.id && writes.some(({ channel }) => channel === INTERRUPT);
+  const here = asks ? epoch.find(operation) : undefined;
+  if (here !== undefined) {
+    // The checkpoint once more, as a change of nothing: its record is what lists look at, and now it waits.
+    const parts = epoch.partsOf(here);
+    const checkpoint = { on: here.seq, parts: deltaOf(parts, parts) };
+    return {
+      record: epoch.append(context, operation, mark, { ...content, checkpoint, put: here, isNew: true }),
+      epoch,
+    };
+  }
   if (older === undefined || copied === undefined) {
     const record = epoch.append(context, operation, mark, { ...content, checkpoint: undefined, isNew: true });
     return { record, epoch };
@@ -256,7 +270,7 @@ export function relinkedParts(older: Epoch, epoch: Epoch, known: KnownCheckpoint
 function changesNothing(known: readonly KnownWrite[], call: WriteCall): boolean {
   const before = new Map(known.map((write) => [JSON.stringify([write.taskId, write.index]), write]));
   const after = new Map(before);
-  addCall(after, call);
+  addCall(after, call, 0);
   if (after.size !== before.size) return false;
   for (const [key, write] of after) {
     const old = before.get(key);

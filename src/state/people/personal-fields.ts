@@ -175,7 +175,9 @@ export const STATE_RULES: {
           key: text,
           askedAt: time,
           child: { fields: { threadId: id, interruptId: id } },
-          answer: { fields: { value: becomes(ERASED), at: time, declined: yes("a refusal to answer"), reason: text } },
+          answer: {
+            fields: { value: becomes(ERASED), at: time, declined: yes("a refusal to answer"), reason: text, by: text },
+          },
         },
       },
     },
@@ -245,6 +247,8 @@ export interface SignalPart {
   readonly declined?: true;
   readonly error?: string;
   readonly reason?: string;
+  /** Who gave it. */
+  readonly by?: string;
 }
 
 const SIGNALS: StateRow<RuleOf<readonly SignalPart[]>> = {
@@ -258,6 +262,7 @@ const SIGNALS: StateRow<RuleOf<readonly SignalPart[]>> = {
         declined: yes("a refusal to answer"),
         error: text,
         reason: text,
+        by: text,
       },
     },
   },

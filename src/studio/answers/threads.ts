@@ -125,13 +125,14 @@ export async function inboxAnswer({ checkpointer }: StudioContext, request: Stud
   const found = await checkpointer.inbox({ limit: INBOX_THREADS, ...(cursor !== undefined && { cursor }) });
   const items = found.map((item) => ({
     threadId: item.threadId,
+    id: item.id,
     kind: item.kind,
     toolCallId: cutAt(item.toolCallId, LINE_SHOWN),
     toolName: cutAt(item.toolName, LINE_SHOWN),
     arguments: cut(jsonText(item.arguments, 2), ARGUMENTS_SHOWN),
     question: cut(item.question, ARGUMENTS_SHOWN),
     ...shownSchema(item.schema),
-    ...(item.interruptId !== undefined && { interruptId: item.interruptId }),
+    ...(item.isInDoubt && { isInDoubt: item.isInDoubt }),
     ...(item.idempotencyKey !== undefined && { idempotencyKey: cutAt(item.idempotencyKey, LINE_SHOWN) }),
     ...(item.since !== undefined && { since: item.since.getTime() }),
   }));

@@ -1,4 +1,4 @@
-import { answerInterrupt, type PersonAnswer } from "../../agent/tool-call/interrupts.ts";
+import { answerPending } from "../../agent/tool-call/answering.ts";
 import { removeThreadIf } from "../../checkpoint/history/removing-threads.ts";
 import { placeOfTail } from "../../checkpoint/log/driver-rules.ts";
 import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
@@ -58,22 +58,14 @@ export async function edit(studio: StudioContext, request: StudioRequest): Promi
 }
 
 export async function answer(studio: StudioContext, request: StudioRequest): Promise<WrittenAnswer> {
-  const { checkpointer } = studio;
-  const threadId = request.thread;
-  const state = await checkpointer.load(threadId);
-  if (state === undefined) throw gone(threadId);
-  const interruptId = request.given("interruptId");
-  const given = answerGiven(request);
-  const answered = await answerInterrupt(state, interruptId, given, { now: studio.now, tools: new Map() });
-  const checkpointId = await saveKeepingMetadata(studio, answered, threadId);
-  studio.wrote(`answered ${JSON.stringify(interruptId)} of ${named(threadId)}`);
-  return { threadId, checkpointId };
-}
-
-function answerGiven(request: StudioRequest): PersonAnswer {
-  if (!request.flag("declined")) return { value: request.value("value") };
-  const reason = request.maybe("reason");
-  return { declined: true, ...(reason !== undefined && { reason }) };
+  const { thread: threadId } = request;
+  const id = request.given("id");
+  const given = request.flag("declined")
+    ? { decline: request.maybe("reason") ?? (true as const) }
+    : { response: request.value("value") };
+  await answerPending(studio.checkpointer, threadId, { id, ...given });
+  studio.wrote(`answered ${JSON.stringify(id)} of ${named(threadId)}`);
+  return { threadId };
 }
 
 /** On the condition that the thread is as it was read, with the head's metadata: a query must still find it. */

@@ -13,7 +13,7 @@ interface Props {
 }
 
 const send = async (thread: string, question: ShownQuestion, body: object): Promise<void> => {
-  await ask("answer", { thread, body: { interruptId: question.id, ...body } });
+  await ask("answer", { thread, body: { id: question.id, ...body } });
   wrote();
   tell("Answered. The turn continues when an agent runs the thread.");
 };

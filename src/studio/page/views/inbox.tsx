@@ -8,11 +8,13 @@ import { useKeys } from "../keys.ts";
 import { Badge, CopyButton, Empty, Loading, Trouble, When } from "../parts/basics.tsx";
 import { useAnswer } from "../use-answer.ts";
 
-const KIND: Readonly<Record<InboxEntry["kind"], readonly [words: string, tone: "ask" | "alarm"]>> = {
+type Shown = readonly [words: string, tone: "ask" | "alarm"];
+const KIND: Readonly<Record<InboxEntry["kind"], Shown>> = {
   question: ["asks a question", "ask"],
   approval: ["wants approval", "ask"],
-  "in-doubt": ["in doubt", "alarm"],
+  external: ["waits for its outcome", "ask"],
 };
+const IN_DOUBT: Shown = ["in doubt", "alarm"];
 
 /** Everything that waits for a person, over all threads, what waited longest first. */
 export const InboxView = () => {
@@ -46,7 +48,7 @@ export const InboxView = () => {
       )}
       <ul class="cards inbox">
         {items.map((item) => (
-          <Item key={`${item.threadId}\n${item.interruptId ?? item.toolCallId}`} item={item} />
+          <Item key={`${item.threadId}\n${item.id}`} item={item} />
         ))}
       </ul>
       {cursor !== undefined && (
@@ -72,11 +74,11 @@ export const InboxView = () => {
 };
 
 const Item = ({ item }: { readonly item: InboxEntry }) => {
-  const [words, tone] = KIND[item.kind];
+  const [words, tone] = item.isInDoubt ? IN_DOUBT : KIND[item.kind];
   const act = (): void => {
     const {
       threadId: thread,
-      interruptId: id,
+      id,
       toolCallId,
       toolName,
       idempotencyKey,
@@ -84,8 +86,9 @@ const Item = ({ item }: { readonly item: InboxEntry }) => {
       schema,
       since = 0,
       kind,
+      isInDoubt,
     } = item;
-    if (kind === "in-doubt" || id === undefined)
+    if (isInDoubt)
       openDialog({
         kind: "settle",
         thread,
@@ -117,7 +120,7 @@ const Item = ({ item }: { readonly item: InboxEntry }) => {
           {item.arguments.text}
         </pre>
       )}
-      {item.idempotencyKey !== undefined && item.kind === "in-doubt" && (
+      {item.idempotencyKey !== undefined && item.isInDoubt && (
         <p class="faint">
           Key <code class="wrap">{item.idempotencyKey}</code>{" "}
           <CopyButton text={item.idempotencyKey} what="the idempotency key" />
@@ -125,7 +128,7 @@ const Item = ({ item }: { readonly item: InboxEntry }) => {
       )}
       {mayWrite.value ? (
         <button type="button" class="primary small" onClick={act}>
-          {item.kind === "in-doubt" ? "Say how it ended" : item.kind === "approval" ? "Decide" : "Answer"}
+          {item.isInDoubt ? "Say how it ended" : item.kind === "approval" ? "Decide" : "Answer"}
         </button>
       ) : (
         <p class="faint">
