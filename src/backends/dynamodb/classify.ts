@@ -26,7 +26,7 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
 
 export const classify = (error: unknown): ErrorCode | undefined => classifyAws(error, BY_WORD);
 
-/** What to do about a failure that repeats until somebody does it; any other failure unchanged. */
+/** What to do about a failure that repeats until its cause is removed; any other failure unchanged. */
 export function explained(error: unknown, tableName: string): unknown {
   const table = JSON.stringify(tableName);
   const word = awsFailure(error)?.word ?? (error instanceof Error ? error.name : "");

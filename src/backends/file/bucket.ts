@@ -199,7 +199,7 @@ export class FileBucket extends BaseObjectBucket implements ObjectBucket {
     await syncDirectory(dirname(directory)).catch(ignoreIfGone);
   }
 
-  /** Removes the versions that were replaced. One that would replace what is there may still win. */
+  /** Removes the versions that were replaced. A pending one that would replace the present version may still win. */
   async #tidy(directory: string): Promise<void> {
     const { version, contents } = await this.#list(directory);
     if (version === undefined) return;
@@ -267,7 +267,7 @@ export class FileBucket extends BaseObjectBucket implements ObjectBucket {
     await syncDirectory(dirname(path));
   }
 
-  /** A folder is named after those whose items are in it. */
+  /** Removes folders that are empty by now: each is named after the namespace of its items. */
   async #removeEmptyFolders(path: string): Promise<void> {
     for (let folder = path; folder !== this.#root.path; folder = dirname(folder)) {
       try {

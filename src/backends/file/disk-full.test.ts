@@ -25,7 +25,7 @@ afterAll(() => {
   rmSync(disk, { recursive: true });
 });
 
-/** Fills the disk up to so many free bytes; returns how to free them again. */
+/** Fills the disk until this many bytes are free; returns a function that frees them again. */
 function leaveFree(bytes: number): () => void {
   const filler = join(disk, "filler");
   const { bavail, bsize } = statfsSync(disk);

@@ -62,7 +62,7 @@ export class Removals {
 }
 
 const MOST_OPEN = 128;
-/** Neither follows a symbolic link nor waits for whoever writes to a pipe. */
+/** Neither follows a symbolic link nor waits for a writer on the other end of a pipe. */
 const KEEPING = process.platform === "win32" ? "r" : constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Removes files from a directory, and returns when that is on the disk. */

@@ -47,7 +47,7 @@ class Editing {
   readonly #edits: RecordEdits;
   readonly #replaced: ReadonlyMap<number, LogRecord>;
   readonly #staging: string;
-  /** Of the files whose names go or are taken: until the names are on the disk. */
+  /** The files whose names are removed or replaced, until that is on the disk. */
   readonly #removals: Removals;
 
   constructor(root: RootDirectory, snapshot: Snapshot, tail: StoredRecord, edits: RecordEdits, staging: string) {

@@ -63,7 +63,7 @@ export function restoredLine(value: Readonly<Record<string, unknown>>): Omit<Lin
 /** How many bytes of a line are needed to read its entry. */
 export const bytesToReadEntry = ({ entryBytes }: LineSize): number => entryBytes + BETWEEN;
 
-/** What is known of a line before it is read. */
+/** What the list of a segment says about a line before it is read. */
 export interface KnownLine extends LineSize {
   readonly seq: number;
   readonly location: string;

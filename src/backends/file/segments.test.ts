@@ -61,7 +61,7 @@ test("after 64 records the newest are folded into one file, a JSON document with
   expect(statSync(thread.segment()).mode & 0o777).toBe(0o600);
 });
 
-test("after close() a thread is one file, and it goes on from there", async () => {
+test("after close() a thread is one file, and it continues from there", async () => {
   const checkpointer = new FileCheckpointer({ directory });
   let state = AgentState.create();
   for (let step = 0; step < 10; step++) {

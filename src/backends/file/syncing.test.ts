@@ -31,7 +31,7 @@ test("an append answers after its bytes and then its name were synced; a thread'
   await actors.run({ before }, () => append(1, log));
   const written = ["open file", "write", "sync"];
   const synced = ["open directory", "sync"];
-  // Of the log's two directories, the log, and the thread; what had the thread's name before is not there.
+  // The log's two directories, the log, and the thread; the thread's earlier name is gone.
   const names = [...synced, ...synced, ...synced, ...synced, "open directory"];
   expect(calls).toEqual([...written, ...names, "rename", "open root", "sync"]);
 

@@ -13,7 +13,7 @@ export async function findLog(root: RootDirectory, threadDirectory: string): Pro
   return logs[0];
 }
 
-/** More than one only if somebody put it there by hand. */
+/** More than one only if another was put there by hand. */
 export async function logsIn(root: RootDirectory, threadDirectory: string): Promise<readonly LogPlace[]> {
   const path = join(root.path, threadDirectory);
   const names = await readdir(path).catch(async (error: unknown) => {

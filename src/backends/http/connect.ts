@@ -11,7 +11,10 @@ export interface HTTPConnectionOptions {
   readonly timeoutMs?: number;
   /** Sent with every request, for a proxy in between. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Allows sending the token over `http://` to another machine, where everybody on the way can read it. @default false */
+  /**
+   * Allows sending the token over `http://` to another machine, where anyone on the network path can read it. @default
+   * false
+   */
   readonly allowPlainHttp?: boolean;
   /** The largest accepted answer, counted while it arrives. @default 256 MiB */
   readonly maxAnswerBytes?: number;
@@ -96,7 +99,7 @@ export function connectionOf(options: HTTPConnectionOptions): Connection {
   if (hasSecret && url.protocol === "http:" && !isLoopback(url.hostname) && options.allowPlainHttp !== true) {
     throw new StateError(
       "INVALID_ARGUMENT",
-      "over http:// to another machine anybody on the way can read the token; use https://, or say allowPlainHttp: true where the network itself is private",
+      "over http:// to another machine anyone on the network path can read the token; use https://, or set allowPlainHttp: true if the network itself is private",
     );
   }
   // On the same machine, compressing answers costs more than sending them.

@@ -23,11 +23,11 @@ export interface WholeAnswer extends AnswerHead {
 }
 
 /**
- * Sends a request and reads the whole answer. Follows no redirect: that would send
- * the token, and a write, wherever it points. Sends nothing a second time: whoever
- * asks knows whether a request that failed may be repeated. `limitOf` says how many
- * bytes of the body are accepted; more are never held in memory. Fails with the
- * signal's reason when it aborts.
+ * Sends a request and reads the whole answer. Follows no redirect: that would send the
+ * token, and a write, wherever it points. Never sends a request twice: only the caller
+ * can tell whether a failed one may be repeated. `limitOf` says how many bytes of the
+ * body are accepted; more are never held in memory. Fails with the signal's reason when
+ * it aborts.
  */
 export type Exchange = (
   request: OutgoingRequest,

@@ -12,7 +12,7 @@ const IDLE_MS = 4_000;
 const EARLIER_MS = 1_000;
 const LONGEST_IDLE_MS = 600_000;
 
-/** Of each connection, as its last answer said. */
+/** How long each connection may stay idle, as its last answer said. */
 const idleMsOf = new WeakMap<object, number>();
 
 /** Connections are kept for the next request, as long as the other side keeps them. Idle ones let the process end. */
@@ -75,7 +75,7 @@ function exchanged(
     };
     signal.addEventListener("abort", onAbort, { once: true });
     request.on("error", fail);
-    // An answer that switches to another protocol ends the request without a word.
+    // An answer that switches to another protocol would otherwise end the request without an event.
     request.on("upgrade", (_head, socket) => {
       socket.destroy();
       fail(new MalformedMessage("the answer switches to a protocol that was not asked for"));
@@ -137,7 +137,7 @@ function readUpTo(
 /** Up to this size an answer is put together while it arrives; what claims to be longer is believed when it is there. */
 const MOST_AT_ONCE = 16 * 1024 * 1024;
 
-/** Room for an answer of a known length; Node sees to it that no more arrives, and fails where less does. */
+/** Room for an answer of a known length; Node ensures that no more arrives, and fails if less does. */
 function spaceFor({ headers }: IncomingMessage, limit: number): Buffer | undefined {
   const length = Number(headers["content-length"] ?? Number.NaN);
   return length <= Math.min(limit, MOST_AT_ONCE) ? Buffer.allocUnsafeSlow(length) : undefined;

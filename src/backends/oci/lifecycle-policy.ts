@@ -16,10 +16,10 @@ export interface OciLifecyclePolicy {
 }
 
 /**
- * A rule that expires threads that were not saved for so many days. It matches only
+ * A rule that expires threads that were not saved for this many days. It matches only
  * the threads' documents, which every save rewrites: a rule over all objects would
- * delete old pages of threads that are in use. The other objects of expired threads
- * are deleted by the next `removeLeftovers`.
+ * delete old pages of threads that are in use. The other objects of expired threads are
+ * deleted by the next `removeLeftovers`.
  */
 export function ociLifecyclePolicy(options: {
   readonly deleteAfterIdleDays: number;

@@ -42,7 +42,7 @@ test("an erasure deletes older versions of objects, and names those that the use
   const third = await data.eraseUser(userOf(1));
   expect(third.places[0]?.cleaned.join()).toMatch(/\d+ older versions of objects were deleted/);
   expect(third.places[0]?.remains).toEqual(["replicas of the bucket, and copies that rules of it made"]);
-  // What is outside of the prefix is somebody else's.
+  // What lies outside the prefix belongs to another program.
   expect(standIn.versions().filter(({ name }) => name.startsWith("theirs/"))).toEqual(theirs);
   expect(readable([0, 1, 2], "mine/")).toEqual([2]);
   await others.close();

@@ -23,7 +23,7 @@ export interface VersionedBucket {
   deleteVersion(name: string, versionId: string): Promise<void>;
 }
 
-/** Somebody who writes all the time makes new ones all the time. */
+/** A program that keeps writing keeps making new ones. */
 const MOST_LOOKS = 5;
 const WHAT = "older versions of objects, where the bucket keeps them";
 
@@ -48,7 +48,7 @@ export async function deleteOlderVersions(bucket: VersionedBucket, prefix: strin
     return { done: doneOf(counts), remains: [`${WHAT}: ${error.message}`] };
   }
   const { kept } = counts;
-  const refused = `${kept} older versions of objects, which are locked, which this user may not delete (OBJECT_VERSION_DELETE), or which somebody else has just deleted`;
+  const refused = `${kept} older versions of objects, which are locked, which this user may not delete (OBJECT_VERSION_DELETE), or which another process has just deleted`;
   return { done: doneOf(counts), remains: kept === 0 ? [] : [refused] };
 }
 

@@ -59,7 +59,7 @@ await describeWithService("opensearch", (url) => {
       await proxy.close();
     });
 
-    test.for(["first", "last"])("the log is closed %s: the other goes on working", async (which) => {
+    test.for(["first", "last"])("the log is closed %s: the other still works", async (which) => {
       const { proxy, checkpointer, cluster } = await both();
       await checkpointer.save(said("hello"), "t1");
       await cluster.get();

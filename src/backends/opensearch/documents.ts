@@ -173,4 +173,4 @@ const optional = (from: Json, name: string): string | undefined =>
   from[name] === undefined ? undefined : text(from, name);
 
 const damaged = (what: string): StateError =>
-  new StateError("CORRUPT", `a document of the index lacks ${what}: somebody else wrote it, or changed it`);
+  new StateError("CORRUPT", `a document of the index lacks ${what}: another program wrote or changed it`);

@@ -22,7 +22,7 @@ export async function clearAway(requests: Requests, key: string, leftovers: read
   for (const leftover of leftovers) await requests.bulkAll(deletions(key, leftover));
 }
 
-/** Deletes what is left of removed threads, and then the document that lists it. */
+/** Deletes the rest of removed threads, and then the document that lists it. */
 export async function finishRemoval(
   requests: Requests,
   key: string,

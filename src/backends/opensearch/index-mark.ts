@@ -29,7 +29,7 @@ export async function assertStillOurs(requests: Requests): Promise<void> {
   if (fault === undefined) return;
   throw new StateError(
     "INCOMPATIBLE",
-    `the index "${index}" ${fault}, though it was: somebody deleted or replaced it while it was used, and its threads ` +
-      "are not in this one. Restore it from a snapshot, or delete this one to begin anew",
+    `the index "${index}" ${fault}, though it was: it was deleted or replaced while it was used, and its threads ` +
+      "are not in this one. Restore it from a snapshot, or delete this one to start empty",
   );
 }

@@ -83,7 +83,7 @@ await describeWithService("opensearch", (url) => {
           const code = how === "an alias" && name === "save" ? "UNAVAILABLE" : "INCOMPATIBLE";
           await expect(call(), name).rejects.toMatchObject({ code });
         }
-        await expect(checkpointer.load("t")).rejects.toThrow("somebody deleted or replaced it while it was used");
+        await expect(checkpointer.load("t")).rejects.toThrow("it was deleted or replaced while it was used");
       },
     );
   });

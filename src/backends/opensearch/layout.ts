@@ -91,12 +91,12 @@ export const indexBody = ({ shards, replicas }: IndexShape): object => ({
       namespace: { type: "keyword" },
       thread: { type: "keyword" },
       life: { type: "keyword" },
-      // Of the record in the document.
+      // The position of the record in the document.
       seq: { type: "long" },
       names: { type: "keyword" },
       // Words are already normalised, and separated by single spaces.
       words: { type: "text", analyzer: "whitespace", index_options: "freqs" },
-      // Of the head checkpoint: whether there is one, and a hash for each member of its metadata.
+      // Whether there is a head checkpoint, and a hash for each member of its metadata.
       listed: { type: "boolean" },
       tags: { type: "keyword", doc_values: false },
       // Stored but not indexed: content must not become fields.

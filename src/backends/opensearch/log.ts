@@ -200,7 +200,7 @@ export class OpenSearchLog extends BaseThreadLog implements ThreadLog {
     try {
       await requests.expunge();
     } catch (error) {
-      // The server goes on working after the client's timeout, and the user may lack the permission.
+      // The server keeps working after the client's timeout, and the user may lack the permission.
       const code = classify(error);
       if (code !== "TIMEOUT" && code !== "PERMISSION_DENIED") throw error;
       return {

@@ -145,7 +145,7 @@ await describeWithService("opensearch", (url) => {
       mappings: { _meta: { holdfast: { part, version } } },
     });
     test.each([
-      ["of somebody else's", {}, /is not one of holdfast's/],
+      ["of another program", {}, /is not one of holdfast's/],
       ["of a newer version", marked("checkpoints", 2), /was made by a newer version/],
       ["of another part", marked("store", 1), /holds another part of holdfast \("store"\)/],
     ])("%s is refused and not written to", async (_, body, message) => {

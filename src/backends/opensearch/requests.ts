@@ -14,7 +14,7 @@ export interface Revision {
 export interface Document {
   readonly source: Json;
   readonly revision: Revision;
-  /** Of a record: the position of the append that wrote it. */
+  /** For a record: the position of the append that wrote it. */
   readonly version: number;
 }
 

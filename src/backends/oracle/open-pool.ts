@@ -73,7 +73,7 @@ export class OwnPool implements OraclePool {
     return session;
   }
 
-  /** Later callers get a connection of a new pool. Nobody waits for the old one to close. */
+  /** Later callers get a connection of a new pool. No caller waits for the old one to close. */
   #giveUp(given: OpenOnce<OraclePool>, drainSeconds: number): void {
     if (this.#current !== given) return;
     this.#current = this.#unopened();

@@ -43,7 +43,7 @@ await describeWithStandIn((place) => {
       expect(await costOf(() => checkpointer.listThreads()), "a page of threads").toBe(1);
       expect(await costOf(() => checkpointer.queryByMetadata("a", 1)), "a query").toBe(1);
       const copy =
-        "a copy, which looks first what there is, then whether somebody was erased meanwhile, and whether calls are open in it";
+        "a copy, which first reads the source, then whether a person was erased meanwhile, and whether calls are open in it";
       expect(await costOf(() => checkpointer.copyThread("t1", "t2")), copy).toBe(5);
       expect(await costOf(() => checkpointer.save(said("late"), "t1").catch(() => 0)), "a refused save").toBe(2);
       expect(await costOf(() => checkpointer.delete("t1")), "a deletion, which looks for legal holds").toBe(2);

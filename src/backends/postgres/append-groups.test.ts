@@ -85,14 +85,14 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("a conflict in a group is told to the one whom it concerns, with what is there", async () => {
+  test("a conflict in a group fails only its own call, with the record that won", async () => {
     const { log, close } = await opened();
-    await log.append("thread 3", requestFor(recordAt(2, { writeId: "somebody else's" })));
+    await log.append("thread 3", requestFor(recordAt(2, { writeId: "another's" })));
     const answers = await appendToAll(log);
     const refused = answers.flatMap((answer, index) =>
       answer.status === "fulfilled" && !answer.value.appended ? { index, ...answer.value } : [],
     );
-    expect(refused).toMatchObject([{ index: 3, occupant: { writeId: "somebody else's" } }]);
+    expect(refused).toMatchObject([{ index: 3, occupant: { writeId: "another's" } }]);
     await close();
   });
 });

@@ -19,7 +19,9 @@ export interface Bounds {
   readonly access?: Access;
   /** Whether a commit may wait for a standby. */
   readonly isReplicated?: () => boolean;
-  /** Whether nobody else uses the pool's connections, so that a limit can be set once for each of them. @default false */
+  /**
+   * Whether the pool belongs to this package alone, so that a limit can be set once for each connection. @default false
+   */
   readonly isOurs?: boolean;
 }
 

@@ -40,19 +40,18 @@ export interface BoundedStatement {
 }
 
 /**
- * One statement that the server aborts after a time, also behind a pooler. A
- * setting made on the connection would be lost on a pooler, and a setting made
- * inside the statement comes too late for it. So two statements travel together, in
- * one round trip and one transaction. The first sets the limit for that transaction:
- * limit.ts.
+ * One statement that the server aborts after a time, also behind a pooler. A setting
+ * made on the connection would be lost on a pooler, and a setting made inside the
+ * statement comes too late for it. So two statements travel together, in one round trip
+ * and one transaction. The first sets the limit for that transaction: limit.ts.
  *
  * A connection that leads to the server itself keeps the first one under a name, and
- * the second if `isKept`: parsing them takes as long as a third of an append. Behind
- * a pooler the session changes, and with it what was kept, so nothing gets a name.
+ * the second if `isKept`: parsing them takes as long as a third of an append. Behind a
+ * pooler the session changes, and with it what was kept, so nothing gets a name.
  *
  * If such a connection is ours alone, what is kept needs no limit of its own: it gets
- * its name together with one for the whole session. Whoever finds the name finds
- * himself in that session, and under that limit; elsewhere the server refuses.
+ * its name together with a limit for the whole session. A statement that finds the name
+ * is therefore in that session, and under that limit; elsewhere the server refuses.
  */
 export function boundedQuery(client: PostgresClient, bounds: Bounds, statement: BoundedStatement, done: Done): void {
   const bounded = boundedClass(client);
@@ -70,7 +69,7 @@ export function boundedQuery(client: PostgresClient, bounds: Bounds, statement: 
   };
   send((error, rows) => {
     if (rows !== undefined || session.isDirect !== true || !isOfNames(error)) return done(error, rows);
-    // Somebody has cleared the session, as DISCARD ALL does. The server refused before it ran anything.
+    // Another program cleared the session, as DISCARD ALL does. The server refused before it ran anything.
     session.isDirect = false;
     send(done);
   });

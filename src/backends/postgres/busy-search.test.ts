@@ -132,7 +132,7 @@ await describeWithService("postgres", (url) => {
     await log.close();
   });
 
-  test("one record of a newer format in the tables does not make search INCOMPATIBLE for everybody", async () => {
+  test("one record of a newer format in the tables does not make every search INCOMPATIBLE", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = place.open({ dsn: url, tablePrefix });
     for (const thread of ["a", "b", "c"]) await checkpointer.save(said("needle"), thread);

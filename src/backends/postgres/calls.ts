@@ -90,7 +90,7 @@ function starts(records: readonly LogRecord[], first = 1): readonly number[] {
 }
 
 interface Old {
-  /** Of its append in the group, counted from 1. */
+  /** The place of its append in the group, counted from 1. */
   readonly place: number;
   readonly record: LogRecord;
 }

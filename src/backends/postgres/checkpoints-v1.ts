@@ -182,7 +182,7 @@ function createAppend({ append, threads, records, names, watchers, channel }: Ta
       IF p_names IS NOT NULL THEN
         ${keepNames(names, "(SELECT p_seq AS seq, p_names AS names) n")}
       END IF;
-      -- A notification makes commits wait for one another, so there is one only where somebody listens.
+      -- A notification makes commits wait for one another, so there is one only while a watch is open.
       IF EXISTS (SELECT FROM ${watchers} WHERE thread_id = p_thread AND until > now()) THEN
         PERFORM pg_notify('${channel}', p_thread);
       END IF;
@@ -191,11 +191,11 @@ function createAppend({ append, threads, records, names, watchers, channel }: Ta
 }
 
 /**
- * One record for each of several threads, which must exist; returns the places in
- * the arrays of those that were appended. A thread that another transaction holds
- * is skipped, and so is one that does not fit: nobody waits for another thread's
- * lock, and two groups never wait for each other. Whoever was left out is appended
- * by itself, and hears what is the matter.
+ * One record for each of several threads, which must exist; returns the places in the
+ * arrays of those that were appended. A thread that another transaction holds is
+ * skipped, and so is one that does not fit: no call waits for another thread's lock,
+ * and two groups never wait for each other. A skipped call is appended by itself, and
+ * gets the reason.
  */
 function createAppendMany({ appendMany, threads, records, watchers, channel }: TableNames): string {
   return `CREATE FUNCTION ${appendMany} (${MANY}) RETURNS integer[]
@@ -296,7 +296,7 @@ function createAppendWithEdits(names: TableNames): string {
     END $body$`;
 }
 
-/** Of the words of one call: more are sorted into the index by the call itself, as they come. */
+/** The size of the words of one call: more are sorted into the index by the call itself, as they come. */
 const MANY_BYTES = 32 * 1024;
 
 /**
@@ -315,7 +315,7 @@ function createIndexWords({ indexWords, threads, records, words }: TableNames): 
       IF NOT FOUND THEN
         RETURN false;
       END IF;
-      -- So many words take several times their room in the index while they wait there, and it never gives that back.
+      -- More words than that take several times their room in the index while they wait there, and it never gives that back.
       IF (SELECT sum(octet_length(w.words)) FROM unnest(p_words) AS w (words)) > ${MANY_BYTES} THEN
         PERFORM set_config('gin_pending_list_limit', '64', true);
       END IF;
@@ -344,10 +344,10 @@ function createSortWords({ sortWords, schema, prefix }: TableNames): string {
 }
 
 /**
- * What is kept for a thread goes with it. Foreign keys would do that too, one thread
+ * The rows of a thread are deleted with it. Foreign keys would do that too, one thread
  * after the other; and they would look the thread up for every row that is written,
- * which only happens in a transaction that holds it. A partition has the trigger by
- * itself for whoever deletes threads from it directly.
+ * which only happens in a transaction that holds it. A partition has a trigger of its
+ * own, for threads that are deleted from it directly.
  */
 function createDropRecords(
   { dropRecords, threads, records, names, words, prefix }: TableNames,

@@ -248,6 +248,6 @@ await describeWithService("postgres", (url) => {
     const [pool] = ending.mock.contexts;
     ending.mockRestore();
     const report = new Error("terminating connection due to administrator command");
-    expect((pool as Pool).emit("error", report), "somebody listens").toBe(true);
+    expect((pool as Pool).emit("error", report), "the pool has a listener").toBe(true);
   });
 });

@@ -105,7 +105,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("a role that may only read and write rows goes on when another part has moved on", async () => {
+  test("a role that may only read and write rows keeps working when another part was migrated", async () => {
     const tablePrefix = place.prefix();
     const role = await place.role();
     for (const statement of postgresqlDdl({ schema, tablePrefix, role: role.name })) await sql(statement);

@@ -48,7 +48,7 @@ await describeWithService("postgres", () => {
   });
 
   test.skipIf(disk === undefined)(
-    "a full disk is STORAGE_FULL; what was saved stays, and saving goes on when there is room",
+    "a full disk is STORAGE_FULL; what was saved stays, and saving works again when there is room",
     async () => {
       const admin = new Client({ connectionString: server.url });
       await admin.connect();

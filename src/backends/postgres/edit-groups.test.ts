@@ -6,7 +6,7 @@ import { postgresLogOptions } from "./checkpointer.ts";
 import { postgresqlDdl } from "./index.ts";
 import { PostgresLog } from "./log.ts";
 
-/** Of a thread with three checkpoints; the newest has metadata, the second has further names. */
+/** Edits of a thread with three checkpoints; the newest has metadata, the second has further names. */
 const EDITS: Readonly<Record<string, RequestFields>> = {
   below: { dropBelow: 3 },
   "below all": { dropBelow: 4, record: markAt(4, { head: 0, base: 4 }) },

@@ -13,9 +13,9 @@ export const EDIT_MANY: string = `${MANY},
     p_old_headers text[], p_old_metadatas text[], p_old_starts integer[], p_old_lengths integer[], p_old_words text[]`;
 
 /**
- * One record for each of several threads, as `append_many` does it, and with it what
- * is dropped and replaced in them. A record that is to be replaced and is not there
- * refuses the whole group: then each goes alone, and the one that it concerns hears of it.
+ * One record for each of several threads, as `append_many` does it, and with it what is
+ * dropped and replaced in them. A record that is to be replaced and is missing refuses the
+ * whole group: then each call goes alone, and only its own fails.
  */
 export function createEditMany(names: TableNames): string {
   const { editMany, appendMany, threads, records, names: named, words } = names;

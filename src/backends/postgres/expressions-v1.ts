@@ -5,7 +5,7 @@ const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[8
 export const jsonb = (text: string): string => `CASE WHEN ${isUnindexable(text)} THEN NULL ELSE ${text}::jsonb END`;
 export const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, false)`;
 
-/** Of a thread's row: its metadata may say that it is unfinished or waits for something. */
+/** The condition on a thread's row: its metadata may say that it is unfinished or waits for something. */
 export const STANDS_OPEN = "(unindexed OR metadata ?| '{holdfast.unfinished,holdfast.waiting,holdfast.inDoubt}')";
 
 /** The server's clock, as a whole number. */

@@ -17,7 +17,7 @@ export const appendWays = (send: Pick<Ways<Appending, boolean>, "one" | "many">)
   mayShare,
   threadOf: ({ threadId }) => threadId,
   bytesOf: ({ request }) => request.record.body.byteLength,
-  // A group that is answered goes on as one: without this, its first two would go alone each time.
+  // A group that was answered stays together: without this, its first two calls would go alone each time.
   gathers: "answered",
   isRefusal,
 });
@@ -100,10 +100,13 @@ export function callGroups(read: SqlStorage["read"], run: RunStatement): CallGro
 
 const column = (group: readonly Values[], name: string): readonly Values[string][] => group.map((each) => each[name]);
 
-/** Of one thread in a group: whoever has more goes alone, so that a few long threads do not make the answer large. */
+/**
+ * The limit for one thread in a group: a longer one goes alone, so that a few long threads do not make the answer
+ * large.
+ */
 const mostInAGroup = ({ most }: Values): number => Math.min(Number(most), 50);
 
-/** Of the bodies in one answer: whoever has more goes alone. */
+/** The limit for the bodies in one answer: a thread with more goes alone. */
 const MOST_BYTES_TOGETHER = 4 * 1024 * 1024;
 
 type Needed<Call, Answer> = Pick<Ways<Call, Answer>, "one" | "many" | "threadOf">;
@@ -111,7 +114,7 @@ type Needed<Call, Answer> = Pick<Ways<Call, Answer>, "one" | "many" | "threadOf"
 const ways = <Call, Answer>(given: Needed<Call, Answer> & Partial<Ways<Call, Answer>>): Ways<Call, Answer> => ({
   mayShare: () => true,
   bytesOf: () => 0,
-  // A group that is answered goes on as one: without this, its first two would ask alone each time.
+  // A group that was answered stays together: without this, its first two calls would ask alone each time.
   gathers: "turn",
   isRefusal,
   ...given,

@@ -58,7 +58,7 @@ await describeWithService("postgres", (url) => {
     expect((await checkpointer.listCheckpoints("t1"))[0]?.metadata).toEqual({ lookalike, half: "\udfff" });
   });
 
-  test("of two writers of one thread one is told CONFLICT, and nothing vanishes in silence", async () => {
+  test("one of two writers of a thread gets CONFLICT, and nothing is lost silently", async () => {
     const tablePrefix = place.prefix();
     const [one, two] = [open({ tablePrefix }), open({ tablePrefix })];
     await one.save(said("start"), "t1");
@@ -111,7 +111,7 @@ await describeWithService("postgres", (url) => {
     }
   });
 
-  test("deleting a thread deletes no thread whose id goes on after it, and wildcards in ids are letters", async () => {
+  test("deleting a thread deletes no thread whose id merely begins with it, and wildcards in ids are letters", async () => {
     const checkpointer = open();
     const ids = ["user", "user:42", "user/42", "user42", "%", "_", "*", "user%", "us_r", "\\", "a'b", 'a"b'];
     for (const id of ids) await checkpointer.save(said(id), id);

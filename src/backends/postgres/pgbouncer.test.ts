@@ -52,13 +52,13 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
       state = state.withMessage(userMessage(`message ${number}`));
       await checkpointer.save(state, "t1");
     }
-    const anybody = new Client({ connectionString: pooledUrl });
-    await anybody.connect();
+    const stranger = new Client({ connectionString: pooledUrl });
+    await stranger.connect();
     const kept: unknown[] = [];
     for (let look = 0; look < 10; look++) {
-      kept.push(...(await anybody.query("SELECT name FROM pg_prepared_statements WHERE name LIKE 'holdfast%'")).rows);
+      kept.push(...(await stranger.query("SELECT name FROM pg_prepared_statements WHERE name LIKE 'holdfast%'")).rows);
     }
-    await anybody.end();
+    await stranger.end();
     expect(kept).toEqual([]);
   });
 
@@ -115,10 +115,10 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     const listening = "SELECT FROM pg_stat_activity WHERE query = $1";
     await vi.waitUntil(async () => (await sql(listening, [channel])).length === 0, { timeout: 60_000 });
     const heard: unknown[] = [];
-    const anybody = new Client({ connectionString: pooledUrl });
-    await anybody.connect();
-    for (let look = 0; look < 10; look++) heard.push(...(await anybody.query("SELECT pg_listening_channels()")).rows);
-    await anybody.end();
+    const stranger = new Client({ connectionString: pooledUrl });
+    await stranger.connect();
+    for (let look = 0; look < 10; look++) heard.push(...(await stranger.query("SELECT pg_listening_channels()")).rows);
+    await stranger.end();
     expect(heard).toEqual([]);
   });
 
@@ -148,12 +148,12 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     await holder.end();
     await sleep(200);
     expect((await owner.load("t1"))?.messages).toHaveLength(1);
-    const anybody = new Client({ connectionString: pooledUrl });
-    await anybody.connect();
+    const stranger = new Client({ connectionString: pooledUrl });
+    await stranger.connect();
     for (let look = 0; look < 10; look++) {
-      expect((await anybody.query("SHOW statement_timeout")).rows).toEqual([{ statement_timeout: "0" }]);
+      expect((await stranger.query("SHOW statement_timeout")).rows).toEqual([{ statement_timeout: "0" }]);
     }
-    await anybody.end();
+    await stranger.end();
   });
 
   test("a parameter that the pooler does not take is INVALID_ARGUMENT and says what to do", async () => {

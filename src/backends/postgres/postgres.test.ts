@@ -74,7 +74,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("a watcher hears of another process's save from the server, and again after its connection was lost", async () => {
+  test("a watcher is notified of another process's save by the server, and again after its connection was lost", async () => {
     const tablePrefix = place.prefix();
     const [writer, watcher] = [open({ dsn: url, tablePrefix }), open({ dsn: url, tablePrefix })];
     let state = said("one");

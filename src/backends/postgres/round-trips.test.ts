@@ -45,7 +45,7 @@ await describeWithService("postgres", (url) => {
     expect(await costOf(() => checkpointer.listCheckpoints("t1")), "a page of history").toBe(1);
     expect(await costOf(() => checkpointer.listThreads()), "a page of threads").toBe(1);
     expect(await costOf(() => checkpointer.queryByMetadata("a", 1)), "a query").toBe(1);
-    const copy = "a copy, which looks before and after, and whether somebody was erased meanwhile";
+    const copy = "a copy, which looks before and after, and whether a person was erased meanwhile";
     expect(await costOf(() => checkpointer.copyThread("t1", "t2")), copy).toBe(5);
     expect(await costOf(() => checkpointer.save(said("late"), "t1").catch(() => 0)), "a refused save").toBe(2);
     expect(await costOf(() => checkpointer.delete("t1")), "a deletion, which looks for legal holds").toBe(2);

@@ -6,7 +6,7 @@ export const SEARCH = `
     p_query tsquery, p_first text, p_last text, p_limit integer, p_ranked integer, p_newest boolean, p_after bigint,
     p_after_thread text, p_after_seq integer`;
 
-/** So many of the newest rows are counted first, and so many at most, before the index of words is asked. */
+/** How many of the newest rows are counted first, at most, before the index of words is asked. */
 const FIRST_ROWS = 4096;
 const MOST_ROWS = 65_536;
 /** Words of fewer bytes stand in the row itself. Longer ones are not counted among the newest: reading them takes too long. */

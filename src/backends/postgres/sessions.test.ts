@@ -53,7 +53,7 @@ await describeWithService("postgres", (url) => {
     state = await saves(checkpointer, state, 3);
     expect(await checkpointer.load("t")).toEqual(state);
     expect(await checkpointer.listCheckpoints("t")).toHaveLength(6);
-    // Whoever clears it once does so again: from now on nothing is kept there.
+    // A session that was cleared once will be cleared again: from now on nothing is kept there.
     expect(await keptOn(pool)).toEqual([]);
   });
 

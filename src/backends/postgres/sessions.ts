@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { sqlState } from "./classify.ts";
 import type { PostgresClient } from "./connect.ts";
 
-/** What is known of a connection. */
+/** The state of a connection. */
 export interface Session {
   /** The server process that was announced when it was opened. */
   readonly pid: string;

@@ -1,12 +1,12 @@
 import type { RunStatement } from "./statements.ts";
 
 /**
- * Words that were written wait behind the index until somebody sorts them in: a
- * search reads all that wait. Sorting takes a while and belongs to nobody's thread, so
- * it is a call of its own that holds no thread, and not a part of the write.
+ * Words that were written wait behind the index until they are sorted in: a search
+ * reads all that wait. Sorting takes a while and concerns no single thread, so it is a
+ * call of its own that holds no thread, and not a part of the write.
  *
- * On the average it is due once in `per` characters, whoever wrote them: processes
- * may be many, and each may live for a few saves only.
+ * On average it is due once in `per` characters, whichever process wrote them:
+ * processes may be many, and each may live for a few saves only.
  */
 export async function sortNowAndThen(run: RunStatement, written: number, per: number): Promise<void> {
   if (Math.random() * per >= written) return;

@@ -91,7 +91,7 @@ export function statements(names: TableNames): Statements {
 
     editMany: `SELECT unnest(${callOf(names.editMany, "editMany")}) AS place`,
 
-    // Those whose records are too many bytes together with those before them are left out.
+    // A thread whose records exceed the bytes of one answer, together with those before it, is left out.
     readCheckpointMany: `WITH target AS MATERIALIZED (
         SELECT n.place, found.*, sum(found.bytes) OVER (ORDER BY n.place) AS so_far
         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (thread_id, name, place)
@@ -128,7 +128,8 @@ export function statements(names: TableNames): Statements {
         AND ($2::text IS NULL OR (t.generation = $2 AND t.tail = $3 AND t.tail_write_id = $4)) RETURNING t.thread_id)
       SELECT (SELECT count(*) FROM found) AS found, count(*) AS gone, ${tell("gone")} FROM gone`,
 
-    // Returns those that are gone. One that another transaction holds is left out, so that nobody waits for another's thread.
+    // Returns the threads that were removed. One that another transaction holds is left out, so that no call waits for
+    // another's thread.
     removeMany: `WITH held AS MATERIALIZED (
         SELECT n.thread_id, n.place
         FROM unnest($1::text[], $2::text[], $3::int[], $4::text[]) WITH ORDINALITY AS n (thread_id, generation, tail, write_id, place)

@@ -52,7 +52,7 @@ export async function storageOf(
     const [row] = await run(isOne ? "append" : "appendWithEdits", ...values);
     return row?.["appended"] === "t";
   };
-  /** Whoever is not among the places that come back goes alone. */
+  /** A call whose place is not returned goes alone. */
   const together = async (
     by: "appendMany" | "editMany",
     group: readonly Appending[],

@@ -81,7 +81,7 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites }: TableN
       item_id bigint;
       is_repeated boolean[] := '{}';
     BEGIN
-      -- A server has room for some thousand locks in all: a large batch takes one that keeps everybody else out.
+      -- A server has room for some thousand locks in all: a large batch takes one that excludes all other writers.
       IF cardinality(p_keys) > 50 THEN
         PERFORM pg_advisory_xact_lock(hashtextextended('${items}', 1));
       ELSE
@@ -165,7 +165,7 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites }: TableN
         INSERT INTO ${itemWrites} SELECT known.*;
         RETURN QUERY SELECT at, true, false, known.version, known.created_at, known.updated_at, known.expires_at;
       END LOOP;
-      -- A few of the items that ended and of the writes that nobody can repeat any more.
+      -- A few of the items that ended and of the writes that are too old to be repeated.
       DELETE FROM ${items} i WHERE i.id IN (
         SELECT e.id FROM ${items} e WHERE e.expires_at <= now_ms ORDER BY e.expires_at LIMIT 20 FOR UPDATE SKIP LOCKED);
       DELETE FROM ${itemWrites} w WHERE w.write_key IN (

@@ -51,7 +51,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       }
       await admin.config("SET", "masterauth", new URL(primary.url).password);
       await expect.poll(() => reader.load("t").catch(String)).toMatchObject({ messages: [{}] });
-      expect(await reader.load("nobody")).toBeUndefined();
+      expect(await reader.load("absent")).toBeUndefined();
       expect(await reader.listThreads()).toEqual(["t"]);
     });
 
@@ -79,7 +79,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     test("that was evicted is repaired by the next listing, and every thread is listed", async () => {
       const { server: evicting, admin } = await server();
       const checkpointer = opening({ url: evicting.url });
-      await admin.set("somebody else's", "key");
+      await admin.set("another program's", "key");
       await admin.hset("holdfast:t:not one of ours", "a", "b");
       for (const id of ids) await checkpointer.save(said(id), id);
       await admin.unlink(INDEX);

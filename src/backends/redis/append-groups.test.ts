@@ -49,7 +49,7 @@ await describeWithService("redis", (url) => {
     await close();
   });
 
-  test("what one command brings for many threads is in each thread byte by byte, and so is what goes alone", async () => {
+  test("records of many threads in one command are stored byte by byte, and so are those sent alone", async () => {
     const { log, client, keys, close } = await opened();
     const request = (index: number) => {
       const seq = 2;
@@ -88,11 +88,11 @@ await describeWithService("redis", (url) => {
   test("a key that is no thread, a conflict and a thread that is gone fail alone in their group", async () => {
     const { log, client, keys, close } = await opened();
     await client.set(keys.thread("thread 6"), "not a thread");
-    await log.append("thread 8", requestFor(recordAt(2, { writeId: "somebody else's" })));
+    await log.append("thread 8", requestFor(recordAt(2, { writeId: "another's" })));
     await log.remove("thread 10");
     const answers = await Promise.allSettled(THREADS.map((threadId) => log.append(threadId, requestFor(recordAt(2)))));
     expect(answers[6]).toMatchObject({ status: "rejected", reason: { code: "CORRUPT" } });
-    expect(answers[8]).toMatchObject({ value: { appended: false, occupant: { writeId: "somebody else's" } } });
+    expect(answers[8]).toMatchObject({ value: { appended: false, occupant: { writeId: "another's" } } });
     expect(answers[10]).toMatchObject({ value: { appended: false, tail: undefined } });
     for (const [index, answer] of answers.entries()) {
       if (![6, 8, 10].includes(index)) expect(answer).toEqual({ status: "fulfilled", value: { appended: true } });

@@ -24,7 +24,7 @@ export const appendWays = ({ one, many, isOneServer }: Sending): Ways<Appending,
   many,
   mayShare: ({ request }) => request.expected.seq > 0 && isOneServer(),
   threadOf: ({ threadId }) => threadId,
-  // A group that is answered goes on as one: without this, its first two would go alone each time.
+  // A group that was answered stays together: without this, its first two calls would go alone each time.
   gathers: "answered",
   bytesOf: ({ request: { record, more = [], replace = [] } }) =>
     [...more, ...replace].reduce((bytes, { body }) => bytes + body.byteLength, record.body.byteLength),

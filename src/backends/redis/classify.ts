@@ -8,7 +8,7 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
   NOPERM: "PERMISSION_DENIED",
   OOM: "STORAGE_FULL",
   WRONGTYPE: "CORRUPT",
-  // Of a script of ours.
+  // Raised by a script of ours.
   DAMAGEDITEM: "CORRUPT",
   APART: "CORRUPT",
   // A replica, or a primary that has just become one: the client will find the new primary.
@@ -88,7 +88,7 @@ function classifyText(text: string): ErrorCode | undefined {
 const member = (codes: Readonly<Record<string, ErrorCode>>, name: string): ErrorCode | undefined =>
   Object.hasOwn(codes, name) ? codes[name] : undefined;
 
-/** A script of ours looks at what is there before it writes, and a full server refuses its first write. */
+/** A script of ours reads before it writes, and a full server refuses its first write. */
 export function isDeclined(error: unknown): boolean {
   const cause = StateError.is(error) ? error.cause : error;
   return cause instanceof Error && serverText(cause).startsWith("OOM ");

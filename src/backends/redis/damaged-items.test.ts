@@ -13,7 +13,7 @@ await describeWithService("redis", (url) => {
   const admin = new Redis(url);
   afterAll(() => admin.disconnect());
 
-  /** A store with three items, of which "bad" has only so many bytes left. */
+  /** A store with three items, of which "bad" has only this many bytes left. */
   async function withDamage(bytes: number, ttlSeconds?: number): Promise<{ prefix: string; store: Store }> {
     const prefix = freshPrefix();
     const store = redisStore({ url, prefix });

@@ -91,7 +91,7 @@ await describeWithOwnRedis("when Redis fails", () => {
       await checkpointer.save(next.withMessage(userMessage("three")), "t");
     });
 
-    test("a server that was killed and came back has everything, and the same checkpointer goes on", async () => {
+    test("a server that was killed and came back has everything, and the same checkpointer works again", async () => {
       const { server: mortal } = await server();
       const checkpointer = checkpointerOn({ url: mortal.url, library, connectTimeoutMs: 300 });
       const client = make(mortal.url);

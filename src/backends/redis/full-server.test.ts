@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const thing of opened.splice(0).reverse()) await thing.close();
 });
 
-/** A server of one's own, which is full whenever `fill` was called last. */
+/** A server that this test alone uses, and that is full once `fill` was called. */
 async function serverOf() {
   const server = await startRedis({ settings: { "maxmemory-policy": "noeviction" } });
   const admin = new Redis(server.url);
@@ -25,7 +25,7 @@ const FULL = { code: "STORAGE_FULL", context: { written: "no" } };
 
 await describeWithOwnRedis("a Redis that has no memory left", () => {
   describe("threads", () => {
-    /** A thread of so many checkpoints. */
+    /** A thread of this many checkpoints. */
     async function threadOf(url: string, checkpoints: number) {
       const checkpointer = redisCheckpointer({ url, ...PATIENT });
       opened.push(checkpointer);

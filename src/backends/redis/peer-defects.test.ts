@@ -40,7 +40,7 @@ await describeWithOwnRedis("defects of other savers on Redis", () => {
     expect((await checkpointer.load("main", { checkpointId: point }))?.messages).toHaveLength(1);
   });
 
-  test("of two runs on one thread the second is told, and nothing of either is lost in silence (D8)", async () => {
+  test("the second of two runs on one thread gets an error, and nothing of either is lost silently (D8)", async () => {
     await using checkpointer = redisCheckpointer({ url: server.url });
     await checkpointer.save(said("base"), "t");
     const [one, two] = [await checkpointer.load("t"), await checkpointer.load("t")];

@@ -200,7 +200,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
   describe("what is stored under a thread's key and is not a thread", () => {
     test.for([
       ["of another type", () => admin.set("holdfast:t:{t}", "mine")],
-      ["that is somebody's hash", () => admin.hset("holdfast:t:{t}", "mine", "1")],
+      ["that is another program's hash", () => admin.hset("holdfast:t:{t}", "mine", "1")],
     ] as const)("a key %s is CORRUPT and named, never read as no thread and never written over", async ([, put]) => {
       await using checkpointer = redisCheckpointer({ url: await emptied() });
       await put();

@@ -35,7 +35,7 @@ export function chainIn(reply: Reply): LogChain {
   return { generation: asText(reply[0]), tail: entryAt(reply, 1), records };
 }
 
-/** "refused", and what is there instead. */
+/** "refused", and the record that is there instead. */
 export function refusalIn(reply: Reply, expected: number): AppendOutcome {
   if (reply.length === 1) return { appended: false, tail: undefined, generation: undefined, occupant: undefined };
   const occupant = reply[4];

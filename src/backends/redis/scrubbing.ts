@@ -23,7 +23,7 @@ export async function rewriteFiles(servers: readonly Send[]): Promise<ScrubRepor
     const save = await allowed(send(["CONFIG", "GET", "save"]));
     const dumps = save === undefined || (pairs(save).get("save") ?? "") !== "";
     if (dumps) await rewriteOne(send, DUMP, done, remains);
-    else remains.add("a dump that somebody made by hand, until BGSAVE");
+    else remains.add("a dump that was made by hand, until BGSAVE");
   }
   return { done: [...done], remains: [...remains] };
 }

@@ -55,7 +55,7 @@ await describeWithOwnRedis("nodes of a cluster that fall silent", () => {
       ),
     );
 
-  /** Nobody but those who look. */
+  /** Until only the connection of this check is left. */
   const untilAlone = (): Promise<unknown> => expect.poll(connections).toEqual(cluster.nodes.map(() => 1));
 
   /** What is sent into silence: its time passes, and that of whatever is sent after it, until it ends. */

@@ -40,7 +40,9 @@ await describeWithOwnRedis("connections that fall silent", () => {
     return checkpointer;
   }
 
-  /** The answer to what is sent into silence: its time passes once, after everybody but the silent one had time to act. */
+  /**
+   * The answer to what is sent into silence: its time passes once, after all but the silent connection had time to act.
+   */
   async function lateOnce<T>(work: Promise<T>): Promise<T> {
     await limits.untilOneWaits();
     await sleep(100);

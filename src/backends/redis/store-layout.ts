@@ -59,7 +59,7 @@ export const idOfVector = (name: string): string => name.slice(0, name.indexOf(V
 /** The version with which the vector was put. */
 export const versionOfVector = (name: string): string => name.slice(name.indexOf(VERSION) + 1);
 
-/** A name that no vector has: whoever asks for it is given the vector that the item has now. */
+/** A name that no vector has: a request for it gets the vector that the item has now. */
 export const anyVectorOf = (id: string): string => id + VERSION;
 
 /** The part of a record after the version and the times. */
@@ -88,7 +88,10 @@ export interface Record {
 /** No item has it: what a damaged one is given. */
 export const UNKNOWN_VERSION = "";
 
-/** Of the hash of items, where it says how much each part holds. An id begins with a segment of a namespace, which is not empty. */
+/**
+ * In the hash of items, the field that says how much each part holds. An id begins with a segment of a namespace, which
+ * is not empty.
+ */
 export const PARTS_FIELD = "\u0002";
 
 /** In that field, while the store is mended. */
@@ -108,7 +111,7 @@ const UNREADABLE: Omit<StoredItem, keyof ItemId> = {
 
 const LINE = /^([\w-]+) (\d+) (\d+) (\d+) (\d+) (-?\d+) (\d+) (\d+)\n/;
 
-/** A damaged one is an item whose value cannot be read: whoever looks at several names it and goes on. */
+/** A damaged one is an item whose value cannot be read: a reader of several names it and continues. */
 export function decodeRecord(id: string, bytes: Buffer): Record {
   const match = LINE.exec(bytes.toString("latin1", 0, 200));
   if (match === null) return { item: { ...decodeId(id), ...UNREADABLE }, fields: { value: "", metadata: "" } };

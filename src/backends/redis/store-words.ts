@@ -8,7 +8,7 @@ import { lexBounds } from "./store-layout.ts";
 
 type Run = (script: Script, args: readonly Argument[]) => Promise<unknown>;
 
-/** So many items of a word are read in one step, which others wait for. */
+/** How many items of a word are read in one step, during which other callers wait. */
 const ITEMS_PER_STEP = 10_000;
 const MEMBER = /^[^\u0001]*\u0001([^\u0001\u0002]*\u0001[^\u0002]*)\u0002([\d.]+)\/(\d+)$/;
 

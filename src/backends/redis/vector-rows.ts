@@ -15,7 +15,7 @@ export const ITEMS_AT_ONCE = 200;
 
 /** What an item with a vector has at one moment. */
 export interface VectorItem {
-  /** The name of its vector now; whoever asked for another one learns that it was replaced. */
+  /** The name of its vector now; a caller that asked for another one learns that it was replaced. */
   readonly name: string;
   /** Unless only records were asked for. */
   readonly row: VectorRow<string> | undefined;
@@ -23,7 +23,7 @@ export interface VectorItem {
   readonly fields: ItemFields | undefined;
 }
 
-/** Of each name, what its item has now; `undefined` for one without a vector. At most `ITEMS_AT_ONCE` names. */
+/** For each name, what its item has now; `undefined` for one without a vector. At most `ITEMS_AT_ONCE` names. */
 export async function readVectorItems(
   run: RunStoreScript,
   mode: "vectors" | "records" | "both",

@@ -19,7 +19,10 @@ export interface VectorSource {
   readonly exactUpTo: number;
 }
 
-/** Something found that was changed before it was read: the search is made again, so often, and with so many more candidates each time. */
+/**
+ * If a result changed before it was read, the search is repeated: at most this often, each time with that many more
+ * candidates.
+ */
 const MOST_TRIES = 4;
 const MORE_CANDIDATES = 8;
 
@@ -83,7 +86,7 @@ export class RedisVectorSearch {
     const { namespace, recursive, condition } = scope;
     const place: VectorScope = { namespace, recursive, dimension: vector.length };
     const isKnown = this.#shelf.get(place) !== undefined;
-    // Of a filter that is asked once, only the vectors that it keeps are read.
+    // For a filter that is used once, only the vectors that it keeps are read.
     if (!isKnown && condition !== undefined && !this.#shelf.wasAsked(place)) return this.#compareOnce(question);
     return this.#inTurn(place, () => this.#fromTable(question, place));
   }

@@ -39,7 +39,7 @@ await describeWithService("s3", async (url) => {
   }
 
   async function withoutBucket(): Promise<ObservedStore> {
-    const place = { ...s3Place(url), bucketName: "nobody-made-this-bucket" };
+    const place = { ...s3Place(url), bucketName: "absent-bucket" };
     return {
       open: (options) => new S3BucketCheckpointer({ ...options, ...place }),
       // A bucket that was created would show as an empty list instead of a failure.

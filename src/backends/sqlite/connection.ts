@@ -51,10 +51,9 @@ export class Connection<Statements> {
   }
 
   /**
-   * As `write`, in one transaction with others that wait at the same time. Only
-   * for what is short: nobody is answered before all of them are done. `atOnce`
-   * does the same in one statement, or returns `undefined` and does nothing: it is
-   * tried first.
+   * As `write`, in one transaction with others that wait at the same time. Only for
+   * short work: no call is answered before all of them are done. `atOnce` does the same
+   * in one statement, or returns `undefined` and does nothing: it is tried first.
    */
   together<T>(
     work: (statements: Statements) => T,
@@ -65,7 +64,7 @@ export class Connection<Statements> {
     return written;
   }
 
-  /** To be called after a write that deleted something: removes what is left of it in the write-ahead log. */
+  /** To be called after a write that deleted something: removes its remains from the write-ahead log. */
   async erased(): Promise<void> {
     (await this.#opened.get()).handle.erasure?.request();
   }
@@ -109,14 +108,14 @@ export class Connection<Statements> {
     }
   }
 
-  /** Ends when nobody waits any more. Whatever fails is told to those whom it concerns. */
+  /** Ends when no call waits any more. Each failure goes to the calls that it concerns. */
   async #writeGroups(): Promise<void> {
     this.#isWriting = true;
     for (let pause = 1; this.#groups.waiting.length > 0; ) {
       const turn = this.#groups.isSharing ? nextTurn() : endOfLongTurn();
       if (turn !== undefined) await turn;
       try {
-        // Awaited also where it is open: whoever writes at the same moment joins the group.
+        // Awaited even when it is open: writes of the same moment join the group.
         this.#groups.commit(await this.#opened.get());
         pause = 1;
       } catch (error) {
@@ -194,7 +193,10 @@ export class WriteGroups<Statements> {
     });
   }
 
-  /** Makes one transaction of those who wait. Throws where another connection has the lock (they wait on then), or where the file is gone. */
+  /**
+   * Makes one transaction of the waiting calls. Throws if another connection has the lock (they keep waiting), or if
+   * the file is gone.
+   */
   commit(opened: Opened<Statements>): void {
     const { handle, statements, assertCurrent } = opened;
     handle.place?.assertKept();
@@ -219,7 +221,7 @@ export class WriteGroups<Statements> {
       transaction.commit.run();
     } catch (error) {
       rollback(handle);
-      // Before anything was taken, it concerns everybody who waits.
+      // Before anything was taken, it concerns every waiting call.
       if (taken.length === 0) throw error;
       this.#undone(taken, error, commits);
       return;
@@ -228,14 +230,14 @@ export class WriteGroups<Statements> {
     for (const answer of answers) answer();
   }
 
-  /** Gives up on those who have waited long enough for another connection. */
+  /** Rejects the calls that have waited long enough for another connection. */
   giveUp(error: unknown, now: number): void {
     const late = this.waiting.filter(({ deadline }) => deadline < now);
     this.waiting = this.waiting.filter(({ deadline }) => deadline >= now);
     for (const { reject } of late) reject(writingFailure(error));
   }
 
-  /** For whoever waits, nothing can be begun. */
+  /** Rejects every waiting call: no transaction can be begun. */
   fail(error: unknown): void {
     const failed = this.waiting;
     this.waiting = [];

@@ -11,7 +11,7 @@ import { sqliteLogOptions } from "./options.ts";
 const folder = mkdtempSync(join(tmpdir(), "holdfast-damaged-ids-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** So many that the table of threads has several pages, and ids of some lie above the others. */
+/** Enough that the table of threads has several pages, and ids of some lie above the others. */
 const THREADS = 300;
 const idOf = (index: number): string => `user/${String(index * 7).padStart(4, "0")}`;
 const openLog = (path: string): SqliteLog => new SqliteLog(sqliteLogOptions({ path }));
@@ -21,7 +21,7 @@ const path = join(folder, "whole.db");
 /** Where a row has its id in the file. */
 interface Place {
   readonly at: number;
-  /** The row lies above others: whoever looks for one of those comes by. */
+  /** The row lies above others: a lookup of one of those passes it. */
   readonly isAbove: boolean;
 }
 
@@ -72,7 +72,7 @@ test("whichever bit of a stored thread id is flipped, no thread is taken for one
   let found = 0;
   for (const [position, threadId] of neighbours.entries()) {
     const place = places.get(threadId);
-    // Of each another bit: all bits of all characters come up.
+    // A different bit of each: all bits of all characters come up.
     if (place === undefined || !(place.isAbove || position % 3 === 0)) continue;
     const bit = Math.floor(position / 3) % (8 * threadId.length);
     copyFileSync(path, damaged);

@@ -19,10 +19,10 @@ import { StateError } from "../../errors.ts";
 import { STALE } from "./classify.ts";
 
 /**
- * The database as a file, as far as its name tells. A process loses all its locks on
- * a file when it closes any descriptor of that file, whoever opened it (POSIX), and
- * SQLite is not told. So nothing but SQLite ever opens a database: what is asked here
- * is asked by name, and a new file is closed before it has its name.
+ * The database as a file, as far as its name tells. A process loses all its locks on a
+ * file when it closes any descriptor of that file, whichever library opened it (POSIX),
+ * and SQLite is not told. So nothing but SQLite ever opens a database: what is asked
+ * here is asked by name, and a new file is closed before it has its name.
  */
 
 /**
@@ -142,10 +142,10 @@ function identityOf(path: string): Identity {
 const LOOK_IS_GOOD_FOR_MS = 100;
 
 /**
- * Notices that an open database lost its name: it was removed, renamed or replaced,
- * or one of its companions was. SQLite goes on writing then, into files that nobody
- * else sees and that are gone with the process. Names change only together with their
- * folder, so nearly every look is at the folder alone.
+ * Notices that an open database lost its name: it was removed, renamed or replaced, or
+ * one of its companions was. SQLite then keeps writing into files that no other process
+ * sees and that are gone with this one. Names change only together with their folder,
+ * so nearly every look is at the folder alone.
  */
 export class PlaceOfFile {
   readonly #path: string;
@@ -155,7 +155,10 @@ export class PlaceOfFile {
   #folder: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  /** Of a database whose first transaction has opened its companions. Those of a connection that was handed in are its owner's. */
+  /**
+   * For a database whose first transaction has opened its companions. Those of a connection that was handed in are its
+   * owner's.
+   */
   constructor(path: string, { isOurs }: { isOurs: boolean }) {
     this.#path = path;
     const companions = isOurs ? ["-wal", "-shm"].map((end) => `${path}${end}`) : [];
@@ -184,7 +187,7 @@ export class PlaceOfFile {
   #lost(name: string): StateError {
     return new StateError(
       "UNAVAILABLE",
-      `${JSON.stringify(name)} was removed, renamed or replaced while it was open, and what this process would write to it would be lost. Put it back, or restart this process to work with what is there now`,
+      `${JSON.stringify(name)} was removed, renamed or replaced while it was open, and what this process would write to it would be lost. Put it back, or restart this process to work with the file that is there now`,
       { location: name, cause: Object.assign(new Error("ESTALE: stale file handle"), { code: STALE }) },
     );
   }

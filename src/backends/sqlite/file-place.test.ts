@@ -90,7 +90,7 @@ describe("a database that is open and is", () => {
     expect(await checkpointer.listThreads()).toEqual(["t", "u"]);
   });
 
-  test("replaced is seen by a reader as what is there now", async () => {
+  test("replaced is read by a reader as the new file", async () => {
     const path = await freshPath();
     const other = await freshPath();
     for (const [file, text] of [
@@ -127,7 +127,7 @@ const ofAnotherCopy = (database: SqliteDatabase): SqliteDatabase => ({
   close: () => database.close(),
 });
 
-test("a process that opens one file with two copies of SQLite is told so, whichever comes first, and may use either alone", async () => {
+test("a process that opens one file with two copies of SQLite gets an error, whichever comes first, and may use either alone", async () => {
   const path = await freshPath();
   const database = await openDatabase(path);
   const own = ofAnotherCopy(database);

@@ -19,7 +19,7 @@ export interface SqliteHandle {
   readonly erasure: Erasure | undefined;
   /** Why a failed transaction should be retried: the file changed while it was read without a lock. */
   readonly disturbance: () => Error | undefined;
-  /** Absent for a database in memory, and with read access, which follows the name to what is there now. */
+  /** Absent for a database in memory, and with read access, which follows the name to the present file. */
   readonly place: PlaceOfFile | undefined;
   readonly transaction: Readonly<Record<keyof typeof TRANSACTION, SqliteStatement>>;
   close(): void;

@@ -59,7 +59,7 @@ describe("an append behind a row that the process has seen before", () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  test("goes on after the words were indexed, by this process or another, and the new ones are found", async () => {
+  test("is valid after the words were indexed, by this process or another, and the new ones are found", async () => {
     const [one, other] = twoLogs();
     const words = ({ seq }: { seq: number }): string => `word${seq}`;
     await grow(one, "t", 2);
@@ -168,7 +168,7 @@ describe("a write in one statement", () => {
     handle.close();
   });
 
-  test("that fails is told so, and those after it go on", async () => {
+  test("that fails rejects its own caller, and those after it continue", async () => {
     const failed = groups.add(never, soon(), add(null));
     groups.commit(opened());
     await expect(failed).rejects.toThrow(/NOT NULL/);

@@ -71,7 +71,7 @@ export interface SqliteLogOptions {
 
 /** How many threads' rows are remembered, a few hundred bytes each. */
 const ROWS_KEPT = 1024;
-/** A thread with more metadata than so many characters is not: it is read again for each append. */
+/** Metadata longer than this is not kept: it is read again for each append. */
 const MOST_METADATA_KEPT = 4096;
 /** How many threads one step of a walk over all threads reads. */
 const THREADS_PER_STEP = 500;

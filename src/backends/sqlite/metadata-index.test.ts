@@ -87,7 +87,7 @@ test("whatever happens to threads, the index holds the members of their newest c
   for (let step = 0; step < 300; step++) {
     await pick(steps)(pick(ids));
     const heads = await checkpointer.listWithMetadata();
-    // Every one ends with a message that nobody answered, which is what an unfinished thread is found by.
+    // Every one ends with an unanswered message, which is what an unfinished thread is found by.
     const expected = heads.flatMap(({ threadId, metadata: held, standing }) =>
       [...Object.entries(held ?? {}), ...(standing?.unfinished ? [["holdfast.unfinished", 1] as const] : [])].map(
         ([key, value]) => `${threadId} ${memberOf(key, JSON.stringify(value))}`,

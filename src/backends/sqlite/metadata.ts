@@ -3,7 +3,8 @@ import type { Statements } from "./statements.ts";
 
 /**
  * Brings the index from one metadata of a thread to the next. Only what differs is
- * written: what is added is what SQLite finds missing, whatever is said of before.
+ * written: a member is added if SQLite finds it missing, whatever the earlier metadata
+ * said.
  */
 export function moveMembers(
   { addMember, dropMember }: Statements,

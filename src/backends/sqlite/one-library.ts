@@ -16,9 +16,9 @@ export function libraryOf(database: SqliteDatabase): string {
 }
 
 /**
- * Two copies of SQLite in one process (Node's own and that of `better-sqlite3`) do
- * not know of each other's locks on a file, and one drops the other's when it closes
- * a connection. So this has to be asked before a file is opened.
+ * Two copies of SQLite in one process (Node's own and that of `better-sqlite3`) do not
+ * see each other's locks on a file, and one drops the other's when it closes a
+ * connection. So this has to be asked before a file is opened.
  */
 export function assertOneLibrary(file: string, library: string): void {
   if ((OPEN.get(file)?.library ?? library) === library) return;

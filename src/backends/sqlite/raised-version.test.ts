@@ -13,7 +13,7 @@ const root = await mkdtemp(join(tmpdir(), "holdfast-sqlite-raised-"));
 afterAll(() => rm(root, { recursive: true }));
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-test("a process that is open when a newer build migrates the tables reads and writes nothing more of that part, and goes on with the others", async () => {
+test("a process that is open when a newer build migrates the tables stops reading and writing that part, and still works with the others", async () => {
   const path = join(root, "a.db");
   await using checkpointer = sqliteCheckpointer({ path });
   await using store = sqliteStore({ path });

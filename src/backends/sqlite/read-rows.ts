@@ -222,7 +222,10 @@ function headOf(row: ThreadHeadRow): LogEntry | undefined {
 export const listed = (row: ThreadHeadRow): ListedThread | undefined =>
   listedThread(row.t_thread_id, () => headOf(row));
 
-/** The same, if the head checkpoint has that member. What cannot be read has nobody's members, and is not passed over. */
+/**
+ * The same, if the head checkpoint has that member. One that cannot be read counts as a match, so that it is not passed
+ * over.
+ */
 export const listedWithMember = (row: ThreadHeadRow, key: string, valueJson: string): ListedThread | undefined =>
   listedThread(row.t_thread_id, () => {
     const head = headOf(row);

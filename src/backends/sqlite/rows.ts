@@ -13,7 +13,9 @@ export interface ThreadRow {
   readonly thread_id: string;
   readonly generation: string;
   readonly tail: number;
-  /** Of the record at the tail: the number alone may be another record's, in a database that was restored. */
+  /**
+   * The write id of the record at the tail: the number alone may be another record's, in a database that was restored.
+   */
   readonly tail_write_id: string;
   readonly head: number;
   readonly indexed: number;

@@ -70,7 +70,7 @@ export class SqliteStoreDriver extends SqlStoreDriver {
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
     const work = (statements: StoreStatements): Written => writeChanges(statements, changes, this.#now());
-    // Those who wait with it are answered when all are done: a long list has a transaction of its own.
+    // Calls that share its transaction are answered when all are done: a long list has a transaction of its own.
     const { outcome, erases } = await (changes.length === 1
       ? this.#connection.together(work)
       : this.#connection.write(work));

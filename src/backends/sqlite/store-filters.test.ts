@@ -9,7 +9,7 @@ const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-filters-"));
 afterAll(() => rm(folder, { recursive: true }));
 
 test.each(["value", "value_fields"])(
-  "an item with a damaged %s is named by a list with a filter, and not everybody's failure",
+  "an item with a damaged %s is named by a list with a filter, and does not fail the list",
   async (column) => {
     const path = join(folder, `${column}.db`);
     const store = sqliteStore({ path });

@@ -117,7 +117,7 @@ CREATE FUNCTION "public"."holdfast_append" (
         INSERT INTO "public"."holdfast_names" (thread_id, name, seq)
         SELECT p_thread, each.name, n.seq FROM (SELECT p_seq AS seq, p_names AS names) n, jsonb_array_elements_text(n.names::jsonb) AS each (name);
       END IF;
-      -- A notification makes commits wait for one another, so there is one only where somebody listens.
+      -- A notification makes commits wait for one another, so there is one only while a watch is open.
       IF EXISTS (SELECT FROM "public"."holdfast_watchers" WHERE thread_id = p_thread AND until > now()) THEN
         PERFORM pg_notify('holdfast_cc5521ea18a9fcd9b30570d68abf7e06', p_thread);
       END IF;
@@ -295,7 +295,7 @@ CREATE FUNCTION "public"."holdfast_index_words" (
       IF NOT FOUND THEN
         RETURN false;
       END IF;
-      -- So many words take several times their room in the index while they wait there, and it never gives that back.
+      -- More words than that take several times their room in the index while they wait there, and it never gives that back.
       IF (SELECT sum(octet_length(w.words)) FROM unnest(p_words) AS w (words)) > 32768 THEN
         PERFORM set_config('gin_pending_list_limit', '64', true);
       END IF;

@@ -54,7 +54,7 @@ CREATE FUNCTION "public"."holdfast_write_items" (
       item_id bigint;
       is_repeated boolean[] := '{}';
     BEGIN
-      -- A server has room for some thousand locks in all: a large batch takes one that keeps everybody else out.
+      -- A server has room for some thousand locks in all: a large batch takes one that excludes all other writers.
       IF cardinality(p_keys) > 50 THEN
         PERFORM pg_advisory_xact_lock(hashtextextended('"public"."holdfast_items"', 1));
       ELSE
@@ -138,7 +138,7 @@ CREATE FUNCTION "public"."holdfast_write_items" (
         INSERT INTO "public"."holdfast_item_writes" SELECT known.*;
         RETURN QUERY SELECT at, true, false, known.version, known.created_at, known.updated_at, known.expires_at;
       END LOOP;
-      -- A few of the items that ended and of the writes that nobody can repeat any more.
+      -- A few of the items that ended and of the writes that are too old to be repeated.
       DELETE FROM "public"."holdfast_items" i WHERE i.id IN (
         SELECT e.id FROM "public"."holdfast_items" e WHERE e.expires_at <= now_ms ORDER BY e.expires_at LIMIT 20 FOR UPDATE SKIP LOCKED);
       DELETE FROM "public"."holdfast_item_writes" w WHERE w.write_key IN (

@@ -54,7 +54,7 @@ export function plainArguments(requests: readonly AppendRequest[], lifetimeMs: n
   return [packed(requests, lifetimeMs, false), Buffer.from(body.buffer, body.byteOffset, body.byteLength)];
 }
 
-/** Of the texts of one append that are numbers, and of the ten lengths. */
+/** Room for the numbers of one append, and for the ten lengths. */
 const NUMBERS_BYTES = 128;
 /** No character of UTF-16 becomes more bytes than this. */
 const BYTES_PER_UNIT = 3;

@@ -157,7 +157,8 @@ local alone = true${APPENDING}`);
 /**
  * KEYS  threads that exist, each once, on one server
  * ARGV  for each of them how many arguments it has, and these, as of `APPEND`
- * Says of each what `APPEND` would say; {"failed"} where that is an error: whoever asks for it alone hears which.
+ * Returns for each what `APPEND` would return; {"failed"} where that is an error: a repeated single call gets the
+ * reason.
  */
 export const APPEND_MANY: Script = script(`${ENTER_ID}
 -- What one of them may write on a full server, those behind it could too: each that was refused goes alone.
