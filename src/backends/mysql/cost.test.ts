@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { mysqlPlace } from "../../../test/services/mysql-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { recordSaying, wordsOf } from "../../testing/thread-log-cases/speaking-records.ts";
 import { mysqlLogOptions } from "./checkpointer.ts";
 import { MysqlLog } from "./log.ts";
 
@@ -62,6 +63,21 @@ await describeWithService("mysql", async (url) => {
       refusal: await rowsFor(() => log.append("t", requestFor(recordAt(1000)))),
     };
     for (const [call, rows] of Object.entries(found)) expect(rows, call).toBeLessThan(RECORDS / 4);
+    await log.close();
+    await pool.end();
+  });
+
+  test("a search for words that few records have reads few rows, however many records have one of them", async () => {
+    const { log, pool, rowsFor } = await counted();
+    const records = Array.from({ length: 250 }, (_, index) =>
+      recordSaying(index + 1, index === 100 ? "common zebra" : "common word"),
+    );
+    const [first = recordSaying(1, ""), ...more] = records;
+    await log.append("t", requestFor(first, { more }));
+    await log.catchUp(wordsOf);
+    expect((await log.search(["common", "zeb"], { limit: 10 })).hits.map(({ entry }) => entry.seq)).toEqual([101]);
+    expect(await rowsFor(() => log.search(["zebra"], { limit: 10 }))).toBeLessThan(60);
+    expect(await rowsFor(() => log.search(["absent"], { limit: 10 }))).toBeLessThan(60);
     await log.close();
     await pool.end();
   });
