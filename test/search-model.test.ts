@@ -1,14 +1,22 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { FileCheckpointer } from "../src/backends/file/index.ts";
 import { MemoryCheckpointer } from "../src/backends/memory/index.ts";
+import { mysqlCheckpointer } from "../src/backends/mysql/index.ts";
+import { optionsOfUrl } from "../src/backends/opensearch/checkpointer.ts";
+import { opensearchCheckpointer } from "../src/backends/opensearch/index.ts";
+import { oracleCheckpointer } from "../src/backends/oracle/index.ts";
 import { redisCheckpointer } from "../src/backends/redis/index.ts";
 import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
 import { AgentState, type Checkpointer, userMessage } from "../src/index.ts";
+import { describeWithOracle } from "./oracle-stand-in/with-oracle.ts";
 import { seededRandom } from "./processes/seeded-random.ts";
 import { seed } from "./property-seed.ts";
+import { mysqlPlace } from "./services/mysql-place.ts";
+import { ownIndex } from "./services/opensearch-index.ts";
+import { postgresPlace } from "./services/postgres-place.ts";
 import { describeWithService } from "./services/with-service.ts";
 
 const WORDS = ["apple", "bridge", "candle", "dragon", "ember", "forest", "garden", "harbor"];
@@ -162,6 +170,38 @@ describe("a search", () => {
 await describeWithService("redis", (url) => {
   test(`Redis: ${TITLE}`, async () => {
     await using checkpointer = redisCheckpointer({ url, prefix: `search-model-${seed}:` });
+    await searchAsModelled(checkpointer);
+  });
+});
+
+await describeWithService("postgres", (url) => {
+  const place = postgresPlace(url);
+  afterAll(place.dispose);
+  test(`PostgreSQL: ${TITLE}`, () => searchAsModelled(place.open({ dsn: url })));
+});
+
+await describeWithService("mysql", (url) => {
+  test(`MySQL: ${TITLE}`, async () => {
+    const { url: dsn, dispose } = await mysqlPlace(url);
+    const checkpointer = mysqlCheckpointer({ dsn });
+    await searchAsModelled(checkpointer);
+    await checkpointer.close();
+    await dispose();
+  });
+});
+
+await describeWithOracle(({ options }) => {
+  test(`Oracle: ${TITLE}`, async () => {
+    await using checkpointer = oracleCheckpointer(options());
+    await searchAsModelled(checkpointer);
+  });
+});
+
+await describeWithService("opensearch", (url) => {
+  const index = ownIndex(url);
+  afterAll(index.remove);
+  test(`OpenSearch: ${TITLE}`, async () => {
+    await using checkpointer = opensearchCheckpointer(optionsOfUrl(index.namespace()));
     await searchAsModelled(checkpointer);
   });
 });
