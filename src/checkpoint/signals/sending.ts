@@ -134,7 +134,8 @@ async function tailAfterOthers(thread: Thread, id: string, lost: number): Promis
   const waiting = waitingAt(tail).length;
   if (tail === undefined || (lost === 0 && waiting < NO_CROWD) || isKnownSignal(tail, id)) return tail;
   const requests = Math.min(waiting + 2 ** lost, MOST_WAITS);
-  await sleep(Math.min((performance.now() - began) * requests, LONGEST_WAIT_MS) * Math.random());
+  const most = Math.min((performance.now() - began) * requests, LONGEST_WAIT_MS);
+  await sleep(most * Math.random(), thread.context.closing);
   return thread.tail();
 }
 
