@@ -61,7 +61,10 @@ async function type(command: string, folder: string, env: NodeJS.ProcessEnv) {
   child.stdout.setEncoding("utf8").on("data", (piece: string) => {
     printed += piece;
     const address = /^open (http:\S+)$/m.exec(printed)?.[1];
-    if (address !== undefined) opened ??= pressButton(address);
+    if (address === undefined || opened !== undefined) return;
+    opened = pressButton(address);
+    // The program waits for the button.
+    opened.catch(() => child.kill());
   });
   const complaints = text(child.stderr);
   await once(child, "close");

@@ -46,6 +46,6 @@ test.each(programs)("the first program of docs/%s runs as it stands in an empty 
     ANTHROPIC_API_KEY: ANTHROPIC_KEY,
     ANTHROPIC_BASE_URL: anthropic.url,
   };
-  const ran = promisify(execFile)(process.execPath, ["program.mts"], { cwd: folder, env, timeout: 60_000 });
+  const ran = promisify(execFile)(process.execPath, ["program.mts"], { cwd: folder, env, timeout: 240_000 });
   await expect(ran).resolves.toBeDefined();
 });
