@@ -1,4 +1,4 @@
-import type { EmbedFunction } from "../src/store/embedder.ts";
+import type { EmbedFunction } from "../src/store/search/embedder.ts";
 import { peerPackage } from "./peer-packages.ts";
 
 interface Embeddings {

@@ -5,7 +5,7 @@
  */
 import { InMemoryStore } from "../src/backends/memory/store.ts";
 import { ConversationIndex, type SpokenLine } from "../src/memory/conversation-index.ts";
-import type { EmbedFunction } from "../src/store/embedder.ts";
+import type { EmbedFunction } from "../src/store/search/embedder.ts";
 import { DIALOGUES } from "../test/memory/dialogue-corpus.ts";
 import { cachedEmbedder, packagedModel } from "./packaged-model.ts";
 import { renderTable } from "./table.ts";

@@ -57,6 +57,14 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   "adapters/langgraph": ["backends"],
 };
 
+/**
+ * The floors of a room, lowest first: its folders, and "." for the files directly in it. A file imports from its own
+ * floor and from those below. A folder that is not listed is the room's topmost.
+ */
+const FLOORS: Readonly<Record<string, readonly string[]>> = {
+  store: ["driver", "search", "key-value", "sql-store", "items", "writing", "."],
+};
+
 /** Rooms that are shelves: what stands on them side by side does not know of each other. */
 const SHELVES = ["backends", "providers", "adapters"];
 /** What a provider may stand on: most of them speak through one client's shape. */
@@ -92,8 +100,8 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/memory/store-driver.ts": "the default of the option `now`",
   "src/session/erasing-from.ts": "how long a look takes, and for how long writers are chased",
-  "src/store/updating.ts": "how long an update may lose against other writers",
-  "src/store/first-vectors.ts": "a pause of random length, so that racing writers do not collide again",
+  "src/store/writing/updating.ts": "how long an update may lose against other writers",
+  "src/store/writing/first-vectors.ts": "a pause of random length, so that racing writers do not collide again",
   "src/backends/file/undisturbed.ts": "spreads retries",
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
@@ -161,9 +169,19 @@ function faultInImport(path: string, specifier: string): string | undefined {
   const [from, to] = [roomOf(path), roomOf(target)];
   const allowed = MAY_IMPORT[from.room];
   if (allowed === undefined) return `stands in the room "${from.room}", which the import table does not know`;
-  if (from.room === to.room) return faultOnShelf(from, to, target);
+  if (from.room === to.room) return faultOnFloors(from, to) ?? faultOnShelf(from, to, target);
   const doors = ALSO[`${from.room}/${from.place}`] ?? [];
   return allowed.includes(to.room) || doors.includes(to.room) ? undefined : `(${from.room}) may not import ${to.room}`;
+}
+
+function faultOnFloors(from: Place, to: Place): string | undefined {
+  const floors = FLOORS[from.room];
+  if (floors === undefined || from.place === to.place) return undefined;
+  const height = ({ place }: Place): number => {
+    const floor = floors.indexOf(place === "" ? "." : place);
+    return floor < 0 ? floors.length : floor;
+  };
+  return height(to) < height(from) ? undefined : `stands below ${to.room}/${to.place}, which may import it instead`;
 }
 
 function faultOnShelf(from: Place, to: Place, target: string): string | undefined {

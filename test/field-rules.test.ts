@@ -29,7 +29,7 @@ import {
 import type { LegalHold } from "../src/state/people/legal-hold.ts";
 import { STATE_RULES, STORED_RULES } from "../src/state/people/personal-fields.ts";
 import { attributed, ERASED, ofNobody } from "../src/state/people/subjects.ts";
-import type { StoreItem } from "../src/store/items.ts";
+import type { StoreItem } from "../src/store/items/items.ts";
 
 /** Every field of a type, which the compiler asks for: a field that is added is missing here, and then in the rows. */
 type Names<T> = { readonly [Name in keyof T]-?: true };

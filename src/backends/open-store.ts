@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
+import type { StoreOptions } from "../store/items/store-access.ts";
 import type { Store } from "../store/store.ts";
-import type { StoreOptions } from "../store/store-access.ts";
 import { backendOf, fixedUrl } from "./open.ts";
 import { BACKENDS } from "./registry.ts";
 

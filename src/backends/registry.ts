@@ -4,8 +4,8 @@ import type { KnownClient } from "../checkpoint/known-client.ts";
 import type { Access } from "../driver/access.ts";
 import type { OpenTables } from "../driver/open-tables.ts";
 import type { ErrorCode } from "../errors.ts";
+import type { StoreOptions } from "../store/items/store-access.ts";
 import type { Store } from "../store/store.ts";
-import type { StoreOptions } from "../store/store-access.ts";
 
 /** What a backend's `checkpointer.ts` offers for opening a URL. */
 export interface BackendModule {

@@ -1,5 +1,5 @@
 import { encodeValue } from "../state/values/codec.ts";
-import type { StoreHit } from "../store/items.ts";
+import type { StoreHit } from "../store/items/items.ts";
 import { namespaceText } from "./namespaces.ts";
 import type { Column, Listing } from "./output/printer.ts";
 

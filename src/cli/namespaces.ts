@@ -1,4 +1,4 @@
-import type { Namespace } from "../store/store-driver.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
 import { UsageError } from "./exit-codes.ts";
 
 /** A namespace as people write it: its segments with slashes between them. In a segment, / is %2F and % is %25. */

@@ -1,6 +1,6 @@
 import { type Message, textOf } from "../state/message.ts";
 import { ownWords } from "../state/own-words.ts";
-import { queryWords } from "../store/words.ts";
+import { queryWords } from "../store/search/words.ts";
 
 /**
  * All that holds throughout, the newest last: `known` with what the undecided messages add, and then each message with

@@ -46,12 +46,19 @@ export { assertOptions } from "../driver/options.ts";
 export { assertAddress, assertParameters, type LocalUrl, parseLocalUrl } from "../driver/url.ts";
 export { type ErrorCode, StateError } from "../errors.ts";
 export { importPeer } from "../internal/import-peer.ts";
-export type { Comparison, Condition, FieldPath, Scalar } from "../store/conditions.ts";
-export { type ItemFields, matches } from "../store/matching.ts";
-export { compareIds, compareNamespaces, decodeNamespace, encodeNamespace, rangeBelow } from "../store/namespaces.ts";
+export {
+  compareIds,
+  compareNamespaces,
+  decodeNamespace,
+  encodeNamespace,
+  rangeBelow,
+} from "../store/driver/namespaces.ts";
 export {
   type Change,
   type ChangeResult,
+  type Comparison,
+  type Condition,
+  type FieldPath,
   type FullStoreDriver,
   type ItemId,
   type ItemWords,
@@ -60,6 +67,7 @@ export {
   type PutChange,
   type RankedItem,
   type RemoveChange,
+  type Scalar,
   type Scope,
   type StoreDriver,
   type StoreDriverCapabilities,
@@ -67,4 +75,5 @@ export {
   WORD_WEIGHTS,
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
-} from "../store/store-driver.ts";
+} from "../store/driver/store-driver.ts";
+export { type ItemFields, matches } from "../store/search/item-fields.ts";

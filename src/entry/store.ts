@@ -2,10 +2,9 @@
 export { openStore } from "../backends/open-store.ts";
 export type { Page } from "../driver/page.ts";
 export type { JsonValue } from "../state/values/codec.ts";
-export { BaseStore } from "../store/base-store.ts";
-export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "../store/capabilities.ts";
-export type { Embedder, EmbeddingModel, EmbedFunction } from "../store/embedder.ts";
-export type { FieldFilter, StoreFilter } from "../store/filter.ts";
+export { BaseStore, NamespacedStore } from "../store/base-store.ts";
+export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "../store/driver/capabilities.ts";
+export type { Namespace, StoreDriver } from "../store/driver/store-driver.ts";
 export {
   anySegment,
   type ClearOptions,
@@ -27,9 +26,9 @@ export {
   type UpdateOptions,
   type Vector,
   type WriteOptions,
-} from "../store/items.ts";
-export { NamespacedStore } from "../store/namespaced-store.ts";
+} from "../store/items/items.ts";
+export type { StoreOptions } from "../store/items/store-access.ts";
+export type { Embedder, EmbeddingModel, EmbedFunction } from "../store/search/embedder.ts";
+export type { FieldFilter, StoreFilter } from "../store/search/filter.ts";
 export { Store } from "../store/store.ts";
-export type { StoreOptions } from "../store/store-access.ts";
 export { StoreContext, type StoreContextOptions } from "../store/store-context.ts";
-export type { Namespace, StoreDriver } from "../store/store-driver.ts";

@@ -1,6 +1,6 @@
 import { ownWords } from "../state/own-words.ts";
 import { isPlainObject } from "../state/values/doorway.ts";
-import { isStopWord } from "../store/words.ts";
+import { isStopWord } from "../store/search/words.ts";
 import type { ExtractableMessage } from "./extractor.ts";
 import { type Fact, MEMORY_TYPES, type MemoryType } from "./memory.ts";
 

@@ -3,9 +3,9 @@ import type { AgentState } from "../state/agent-state.ts";
 import { type Message, textOf } from "../state/message.ts";
 import { assertSubjects, type Subjects, subjectsOfMessage } from "../state/people/subjects.ts";
 import { BaseStore } from "../store/base-store.ts";
-import type { StoreFilter } from "../store/filter.ts";
-import { assertNamespace } from "../store/namespaces.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import { assertNamespace } from "../store/driver/namespaces.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
+import type { StoreFilter } from "../store/search/filter.ts";
 import { digest } from "./identity.ts";
 import { areSamePeople, peopleIn } from "./owner.ts";
 

@@ -7,7 +7,7 @@ import { described } from "../internal/known-options.ts";
 import { type Message, textOf } from "../state/message.ts";
 import { unnamedPerson } from "../state/people/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
 import type { Verdict } from "./admission.ts";
 import type { Explanation } from "./explain.ts";
 import type { ExtractableMessage, Extractor } from "./extractor.ts";

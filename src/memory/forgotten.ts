@@ -1,4 +1,4 @@
-import type { ItemId, Namespace } from "../store/store-driver.ts";
+import type { ItemId, Namespace } from "../store/driver/store-driver.ts";
 
 /**
  * Records only that everything about a person was forgotten. How far their threads were

@@ -1,9 +1,9 @@
 import { StateError } from "../errors.ts";
 import { searchWords } from "../state/words.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import type { StoreFilter } from "../store/filter.ts";
-import type { StoreItem } from "../store/items.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
+import type { StoreItem } from "../store/items/items.ts";
+import type { StoreFilter } from "../store/search/filter.ts";
 import { forgottenMark } from "./forgotten.ts";
 import { digest, isSameText, memoryId } from "./identity.ts";
 import type { Fact, Memory, PendingMemory, Provenance } from "./memory.ts";

@@ -1,7 +1,7 @@
 import { invalid } from "../driver/options.ts";
 import { assertSubjects, type Subjects, subjectsIn } from "../state/people/subjects.ts";
-import { assertNamespace } from "../store/namespaces.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import { assertNamespace } from "../store/driver/namespaces.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
 import { digest } from "./identity.ts";
 
 /**

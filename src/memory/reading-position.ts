@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import { type Message, textOf } from "../state/message.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import type { ItemId, Namespace } from "../store/store-driver.ts";
+import type { ItemId, Namespace } from "../store/driver/store-driver.ts";
 import { forgottenMark } from "./forgotten.ts";
 import { digest } from "./identity.ts";
 import type { OwnedPlace } from "./owner.ts";

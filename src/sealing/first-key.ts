@@ -4,7 +4,7 @@ import { markRecord } from "../checkpoint/record/record.ts";
 import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
-import type { Namespace, StoreDriver } from "../store/store-driver.ts";
+import type { Namespace, StoreDriver } from "../store/driver/store-driver.ts";
 import type { NamedKey } from "./box.ts";
 import type { Keyring } from "./keyring.ts";
 import { keyOfItem } from "./sealed-item.ts";

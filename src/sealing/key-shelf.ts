@@ -2,8 +2,8 @@ import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { StateError } from "../errors.ts";
 import type { AppliedMark } from "../state/people/applied-mark.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import { accessOf } from "../store/store-access.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
+import { accessOf } from "../store/items/store-access.ts";
 import type { WrappedKey } from "./key-provider.ts";
 
 /**

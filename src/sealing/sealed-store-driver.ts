@@ -4,9 +4,6 @@ import { unopenedText, whyUnopened } from "../driver/unopened.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { JsonValue } from "../state/values/codec.ts";
-import { bm25Scores, countWords, type WordCounts } from "../store/bm25.ts";
-import { projectFields } from "../store/fields.ts";
-import { matches } from "../store/matching.ts";
 import type {
   Change,
   ItemId,
@@ -18,9 +15,11 @@ import type {
   StoreDriverCapabilities,
   StoredItem,
   WriteOutcome,
-} from "../store/store-driver.ts";
-import { TopHits } from "../store/top-hits.ts";
-import { writeTerms } from "../store/write-terms.ts";
+} from "../store/driver/store-driver.ts";
+import { writeTerms } from "../store/driver/write-terms.ts";
+import { bm25Scores, countWords, type WordCounts } from "../store/search/bm25.ts";
+import { matches, projectFields } from "../store/search/item-fields.ts";
+import { TopHits } from "../store/search/top-hits.ts";
 import type { NamedKey } from "./box.ts";
 import type { Keyring } from "./keyring.ts";
 import type { OpenedItem } from "./sealed-item.ts";

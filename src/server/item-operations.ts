@@ -1,9 +1,7 @@
 import { assertWriteId } from "../driver/ids.ts";
 import { isPlainObject } from "../driver/options.ts";
 import { decodeText, type JsonValue } from "../state/values/codec.ts";
-import { projectFields } from "../store/fields.ts";
-import { parseFilter, WRITTEN_OUT } from "../store/filter.ts";
-import { assertKey, assertNamespace, encodeId } from "../store/namespaces.ts";
+import { assertKey, assertNamespace, encodeId } from "../store/driver/namespaces.ts";
 import {
   type Change,
   type ItemId,
@@ -11,10 +9,12 @@ import {
   type Namespace,
   type PutChange,
   type Scope,
-} from "../store/store-driver.ts";
-import { isVersion } from "../store/store-options.ts";
-import { checkedVector } from "../store/vectors.ts";
-import { MOST_WORDS } from "../store/words.ts";
+} from "../store/driver/store-driver.ts";
+import { isVersion } from "../store/items/store-options.ts";
+import { parseFilter, WRITTEN_OUT } from "../store/search/filter.ts";
+import { projectFields } from "../store/search/item-fields.ts";
+import { checkedVector } from "../store/search/vectors.ts";
+import { MOST_WORDS } from "../store/search/words.ts";
 import { Fields } from "../wire/fields.ts";
 import {
   foundItemJson,

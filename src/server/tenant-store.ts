@@ -1,8 +1,7 @@
 import type { CallPlace } from "../driver/call.ts";
 import { StateError } from "../errors.ts";
-import { compareIds, compareNamespaces, MAX_NAMESPACE_BYTES } from "../store/namespaces.ts";
-import { PrefixStoreDriver } from "../store/prefix-driver.ts";
-import type { StoreAccess } from "../store/store-access.ts";
+import { compareIds, compareNamespaces, MAX_NAMESPACE_BYTES } from "../store/driver/namespaces.ts";
+import { PrefixStoreDriver } from "../store/driver/prefix-driver.ts";
 import type {
   Change,
   ItemId,
@@ -12,7 +11,8 @@ import type {
   StoreDriver,
   StoredItem,
   WriteOutcome,
-} from "../store/store-driver.ts";
+} from "../store/driver/store-driver.ts";
+import type { StoreAccess } from "../store/items/store-access.ts";
 import type { RankedAnswer, RemoteStoreCapabilities } from "../wire/item-messages.ts";
 import { Refusal } from "./refusal.ts";
 

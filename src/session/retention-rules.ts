@@ -1,6 +1,6 @@
 import { invalid, optionsOf } from "../driver/options.ts";
-import { ownersOf } from "../store/owners.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import { ownersOf } from "../store/driver/namespaces.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
 
 /**
  * How long something is kept. The first rule of a list that fits a thread or an

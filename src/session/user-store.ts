@@ -1,7 +1,7 @@
 import { assertUserId } from "../driver/ids.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import { assertKey } from "../store/namespaces.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import { assertKey } from "../store/driver/namespaces.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
 
 /** The first segment of the namespaces that hold data about people. The second one is the person. */
 export const USER_ROOT = "holdfast:users";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { InMemoryStore } from "../backends/memory/store.ts";
-import type { Embedder, EmbedFunction } from "./embedder.ts";
+import type { Embedder, EmbedFunction } from "./search/embedder.ts";
 
 /** Two topics: everything about animals points one way, everything about places another. */
 const TOPICS: readonly RegExp[] = [/cat|dog|kitten|pet|feline/i, /zurich|bern|city|town|home/i, /./];

@@ -12,11 +12,10 @@ import {
 } from "../state/people/legal-hold.ts";
 import { erasedValue } from "../state/people/subjects.ts";
 import type { BaseStore } from "./base-store.ts";
-import type { StoreItem } from "./items.ts";
-import { readableId } from "./namespaces.ts";
-import { ownersOf } from "./owners.ts";
-import type { ItemId, Namespace, RemoveChange } from "./store-driver.ts";
-import { writeTerms } from "./write-terms.ts";
+import { ownersOf, readableId } from "./driver/namespaces.ts";
+import type { ItemId, Namespace, RemoveChange } from "./driver/store-driver.ts";
+import { writeTerms } from "./driver/write-terms.ts";
+import type { StoreItem } from "./items/items.ts";
 
 /**
  * Legal holds, in a namespace of the package's own in the store of what they hold. Only

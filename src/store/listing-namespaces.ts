@@ -1,11 +1,11 @@
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
-import { openPosition, sealPosition } from "./cursors.ts";
-import { anySegment, type ListNamespacesOptions, type NamespacePattern } from "./items.ts";
-import { assertNamespace, encodeNamespace } from "./namespaces.ts";
-import type { StoreAccess } from "./store-access.ts";
-import type { Namespace } from "./store-driver.ts";
-import { checkedLimit } from "./store-options.ts";
+import { assertNamespace, encodeNamespace } from "./driver/namespaces.ts";
+import type { Namespace } from "./driver/store-driver.ts";
+import { openPosition, sealPosition } from "./items/cursors.ts";
+import { anySegment, type ListNamespacesOptions, type NamespacePattern } from "./items/items.ts";
+import type { StoreAccess } from "./items/store-access.ts";
+import { checkedLimit } from "./items/store-options.ts";
 
 const PER_CALL = 500;
 

@@ -1,12 +1,12 @@
 import { StateError } from "../errors.ts";
 import type { BaseStore } from "./base-store.ts";
+import { readableId } from "./driver/namespaces.ts";
+import type { Change, ChangeResult, ItemId, RemoveChange } from "./driver/store-driver.ts";
+import { writeTerms } from "./driver/write-terms.ts";
 import { assertItemNotHeld, type SeenHolds } from "./holds.ts";
-import type { PutEntry, WriteOptions } from "./items.ts";
-import { readableId } from "./namespaces.ts";
-import type { StoreAccess } from "./store-access.ts";
-import type { Change, ChangeResult, ItemId, RemoveChange } from "./store-driver.ts";
-import { writeTerms } from "./write-terms.ts";
-import { conflict, writeItems, writingContextOf } from "./writing.ts";
+import type { PutEntry, WriteOptions } from "./items/items.ts";
+import type { StoreAccess } from "./items/store-access.ts";
+import { conflict, writeItems, writingContextOf } from "./writing/writing.ts";
 
 /**
  * A writer that keeps placing holds, or keeps changing the item, must not keep a removal from

@@ -1,18 +1,18 @@
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
-import { openPosition, sealPosition } from "./cursors.ts";
-import type { Dimension } from "./dimension.ts";
-import { type Embedder, embed } from "./embedder.ts";
-import { fused, stretched } from "./fusion.ts";
-import { decodeHit, decodeSome } from "./item-codec.ts";
-import type { StoreHit, StoreSearchOptions } from "./items.ts";
-import type { SealedBelow } from "./sealed-below.ts";
-import type { StoreAccess } from "./store-access.ts";
-import type { RankedItem, Scope } from "./store-driver.ts";
-import { checkedShare, checkedThreshold } from "./store-options.ts";
-import type { VectorSource } from "./vector-source.ts";
-import { queryWords } from "./words.ts";
+import { encodeId } from "./driver/namespaces.ts";
+import type { RankedItem, Scope } from "./driver/store-driver.ts";
+import { openPosition, sealPosition } from "./items/cursors.ts";
+import { decodeHit, decodeSome } from "./items/item-codec.ts";
+import type { StoreHit, StoreSearchOptions } from "./items/items.ts";
+import type { SealedBelow } from "./items/sealed-below.ts";
+import type { StoreAccess } from "./items/store-access.ts";
+import { checkedShare, checkedThreshold } from "./items/store-options.ts";
+import { type Embedder, embed } from "./search/embedder.ts";
+import { queryWords } from "./search/words.ts";
+import type { Dimension } from "./writing/dimension.ts";
+import type { VectorSource } from "./writing/vector-source.ts";
 
 export interface SearchContext {
   readonly access: StoreAccess;
@@ -138,3 +138,34 @@ export const lacking = (name: string, capability: string): StateError =>
     backend: name,
     capability,
   });
+
+/**
+ * One ranking out of two, by their scores: each is stretched to 0..1 and they are
+ * added by weight. (By ranks alone, a weak embedding model drags good texts down.)
+ */
+function fused(
+  byText: readonly RankedItem[],
+  byVector: readonly RankedItem[],
+  textWeight: number,
+): readonly RankedItem[] {
+  const scores = new Map<string, { readonly item: RankedItem["item"]; score: number }>();
+  const add = (ranked: readonly RankedItem[], weight: number, least: number): void => {
+    const most = ranked[0]?.score ?? 0;
+    for (const { item, score } of ranked) {
+      const share = weight * (most > least ? (score - least) / (most - least) : 1);
+      const id = encodeId(item);
+      const known = scores.get(id);
+      if (known === undefined) scores.set(id, { item, score: share });
+      else known.score += share;
+    }
+  };
+  add(byText, textWeight, 0);
+  add(byVector, 1 - textWeight, byVector.at(-1)?.score ?? 0);
+  return [...scores.values()].sort((a, b) => b.score - a.score);
+}
+
+/** The best one gets 1: what a text index gives has no unit. */
+function stretched(byText: readonly RankedItem[]): readonly RankedItem[] {
+  const most = byText[0]?.score ?? 0;
+  return byText.map(({ item, score }) => ({ item, score: most > 0 ? score / most : 1 }));
+}

@@ -1,10 +1,9 @@
 import type { Page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
-import type { BaseStore } from "./base-store.ts";
-import type { PutOptions, PutResult, StoreHit, StoreSearchOptions } from "./items.ts";
-import type { NamespacedStore } from "./namespaced-store.ts";
-import { assertNamespace } from "./namespaces.ts";
-import type { Namespace } from "./store-driver.ts";
+import type { BaseStore, NamespacedStore } from "./base-store.ts";
+import { assertNamespace } from "./driver/namespaces.ts";
+import type { Namespace } from "./driver/store-driver.ts";
+import type { PutOptions, PutResult, StoreHit, StoreSearchOptions } from "./items/items.ts";
 
 export interface StoreContextOptions {
   /** Whose memories `remember`, `recall`, `forget` and `searchMemories` are about. */

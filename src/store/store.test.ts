@@ -5,9 +5,9 @@ import { MemoryStoreDriver } from "../backends/memory/store-driver.ts";
 import { openStore } from "../backends/open-store.ts";
 import { StateError } from "../errors.ts";
 import { BaseStore } from "./base-store.ts";
-import { storeCapabilities } from "./capabilities.ts";
+import { storeCapabilities } from "./driver/capabilities.ts";
+import type { Change, StoredItem, WriteOutcome } from "./driver/store-driver.ts";
 import { Store } from "./store.ts";
-import type { Change, StoredItem, WriteOutcome } from "./store-driver.ts";
 
 const NS = ["n"];
 const soon = { retry: { attempts: 3, baseDelayMs: 1 } };

@@ -5,16 +5,22 @@ import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import type { StateError } from "../errors.ts";
-import { assertStoreDriver } from "./assert-store-driver.ts";
 import { BaseStore } from "./base-store.ts";
-import { capabilitiesOfDriver, type StoreCapabilities, type StoreFlag } from "./capabilities.ts";
-import { openItemPosition, sealPosition } from "./cursors.ts";
-import { Dimension } from "./dimension.ts";
-import { assertEmbedder, type Embedder } from "./embedder.ts";
-import { parseFilter, type StoreFilter } from "./filter.ts";
+import { capabilitiesOfDriver, type StoreCapabilities, type StoreFlag } from "./driver/capabilities.ts";
+import { assertKey, assertNamespace, readableId } from "./driver/namespaces.ts";
+import {
+  assertStoreDriver,
+  type ChangeResult,
+  type ItemId,
+  MOST_CHANGES,
+  type Namespace,
+  type Scope,
+  type StoreDriver,
+} from "./driver/store-driver.ts";
 import type { SeenHolds } from "./holds.ts";
-import { assertPaths } from "./index-paths.ts";
-import { decodeHit, decodeItem, decodeSome, encodeItem } from "./item-codec.ts";
+import { openItemPosition, sealPosition } from "./items/cursors.ts";
+import { assertPaths } from "./items/index-paths.ts";
+import { decodeHit, decodeItem, decodeSome, encodeItem } from "./items/item-codec.ts";
 import type {
   ClearOptions,
   EmbeddingSearchOptions,
@@ -32,19 +38,9 @@ import type {
   UpdateOptions,
   Vector,
   WriteOptions,
-} from "./items.ts";
-import { assertKey, assertNamespace, readableId } from "./namespaces.ts";
-import { SealedBelow } from "./sealed-below.ts";
-import type { SearchContext } from "./searching.ts";
-import { openAccess, type StoreAccess, type StoreOptions } from "./store-access.ts";
-import {
-  type ChangeResult,
-  type ItemId,
-  MOST_CHANGES,
-  type Namespace,
-  type Scope,
-  type StoreDriver,
-} from "./store-driver.ts";
+} from "./items/items.ts";
+import { SealedBelow } from "./items/sealed-below.ts";
+import { openAccess, type StoreAccess, type StoreOptions } from "./items/store-access.ts";
 import {
   assertExpectedVersion,
   assertListOfObjects,
@@ -61,10 +57,14 @@ import {
   searchOptionsOf,
   updateOptionsOf,
   writeOptionsOf,
-} from "./store-options.ts";
-import { UpdateTurns, updateItem } from "./updating.ts";
-import { VectorSource } from "./vector-source.ts";
-import { noteWritingContext, putResult, type WritingContext, writeItems } from "./writing.ts";
+} from "./items/store-options.ts";
+import { assertEmbedder, type Embedder } from "./search/embedder.ts";
+import { parseFilter, type StoreFilter } from "./search/filter.ts";
+import type { SearchContext } from "./searching.ts";
+import { Dimension } from "./writing/dimension.ts";
+import { UpdateTurns, updateItem } from "./writing/updating.ts";
+import { VectorSource } from "./writing/vector-source.ts";
+import { noteWritingContext, putResult, type WritingContext, writeItems } from "./writing/writing.ts";
 
 const PER_CLEARING = 500;
 

@@ -1,5 +1,4 @@
 import type { Durability } from "../driver/durability.ts";
-import { filterOf } from "../store/filter-of.ts";
 import type {
   Change,
   ChangeResult,
@@ -11,9 +10,10 @@ import type {
   StoreDriverCapabilities,
   StoredItem,
   WriteOutcome,
-} from "../store/store-driver.ts";
-import { LONGEST_TTL_SECONDS } from "../store/store-options.ts";
-import { vectorFromBytes, vectorToBytes } from "../store/vector-bytes.ts";
+} from "../store/driver/store-driver.ts";
+import { LONGEST_TTL_SECONDS } from "../store/items/store-options.ts";
+import { filterOf } from "../store/search/filter.ts";
+import { vectorFromBytes, vectorToBytes } from "../store/search/vectors.ts";
 import { type Fields, MalformedMessage } from "./fields.ts";
 
 const LONGEST_TTL_MS = LONGEST_TTL_SECONDS * 1000;

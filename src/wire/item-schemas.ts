@@ -1,9 +1,9 @@
 /** JSON Schema of the messages about items. The readers in item-messages.ts are what both ends go by. */
 
-import { MAX_NAMESPACE_BYTES, MAX_SEGMENTS } from "../store/namespaces.ts";
-import { MOST_CHANGES } from "../store/store-driver.ts";
-import { LONGEST_TTL_SECONDS } from "../store/store-options.ts";
-import { MOST_WORDS } from "../store/words.ts";
+import { MAX_NAMESPACE_BYTES, MAX_SEGMENTS } from "../store/driver/namespaces.ts";
+import { MOST_CHANGES } from "../store/driver/store-driver.ts";
+import { LONGEST_TTL_SECONDS } from "../store/items/store-options.ts";
+import { MOST_WORDS } from "../store/search/words.ts";
 import {
   count,
   flag,

@@ -10,9 +10,9 @@ import { HALF_LIFE_DAYS, type HalfLives } from "../memory/worth.ts";
 import type { Model } from "../models/model.ts";
 import type { AiSdkModel } from "../providers/ai-sdk/index.ts";
 import { BaseStore } from "../store/base-store.ts";
-import { assertNamespace } from "../store/namespaces.ts";
-import type { Namespace } from "../store/store-driver.ts";
-import { checkedTimeout } from "../store/store-options.ts";
+import { assertNamespace } from "../store/driver/namespaces.ts";
+import type { Namespace } from "../store/driver/store-driver.ts";
+import { checkedTimeout } from "../store/items/store-options.ts";
 import { resolveModel } from "./agent.ts";
 
 export interface LLMMemoryManagerOptions {

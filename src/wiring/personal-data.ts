@@ -13,7 +13,7 @@ import type { ReplayedErasures, ResumeOptions } from "../session/erasure-run.ts"
 import { keyParty } from "../session/key-party.ts";
 import { CorePersonalData, type OpenedBackends } from "../session/personal-data.ts";
 import { BaseStore } from "../store/base-store.ts";
-import { accessOf } from "../store/store-access.ts";
+import { accessOf } from "../store/items/store-access.ts";
 import { openUserStore } from "./user-store.ts";
 
 const DEFAULT_LEDGER = "sqlite:.erasures.db";

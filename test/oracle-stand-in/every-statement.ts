@@ -19,7 +19,7 @@ import { INDEX_OF } from "../../src/backends/oracle/vector-index.ts";
 import { withMember } from "../../src/checkpoint/sql-log/members.ts";
 import { reads } from "../../src/checkpoint/sql-log/reads.ts";
 import { searchStatements } from "../../src/checkpoint/sql-log/words-table.ts";
-import type { Condition } from "../../src/store/conditions.ts";
+import type { Condition } from "../../src/store/driver/store-driver.ts";
 import * as queries from "../../src/store/sql-store/queries.ts";
 import type { Sql } from "../../src/store/sql-store/sql.ts";
 

@@ -8,7 +8,7 @@ import { keyOfItem } from "../../src/sealing/sealed-item.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { accessOf } from "../../src/store/store-access.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import { boxesIn, boxesInItem } from "../sealing/stored-boxes.ts";
 import { say } from "./speaking.ts";
 

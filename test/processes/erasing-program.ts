@@ -1,7 +1,7 @@
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { openStore } from "../../src/backends/open-store.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
-import { accessOf } from "../../src/store/store-access.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 
 /** Erases one person, and kills itself at the n-th moment before or after it changed anything in a storage. */

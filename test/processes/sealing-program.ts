@@ -5,7 +5,7 @@ import { contextOf } from "../../src/checkpoint/context.ts";
 import { fileKeys } from "../../src/sealing/key-provider.ts";
 import { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
-import { accessOf } from "../../src/store/store-access.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 
 /** Rotates the keys of a directory, or erases a person by key, and kills itself at the n-th moment before or after it wrote anything. */

@@ -9,8 +9,8 @@ import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
-import { accessOf } from "../../src/store/store-access.ts";
-import type { StoreDriver } from "../../src/store/store-driver.ts";
+import type { StoreDriver } from "../../src/store/driver/store-driver.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 import { boxesIn, boxesInItem, type OwnBox } from "./stored-boxes.ts";
 

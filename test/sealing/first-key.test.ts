@@ -7,8 +7,8 @@ import type { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { accessOf } from "../../src/store/store-access.ts";
-import type { StoreDriver } from "../../src/store/store-driver.ts";
+import type { StoreDriver } from "../../src/store/driver/store-driver.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 const tenant = (name: string): string => name.split("/")[0]?.split("-")[0] ?? "";

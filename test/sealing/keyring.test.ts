@@ -6,8 +6,8 @@ import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { sqliteStore } from "../../src/backends/sqlite/store.ts";
 import { createKeyFile, environmentKeys, fileKeys, newOuterKey } from "../../src/sealing/key-provider.ts";
 import { Keyring } from "../../src/sealing/keyring.ts";
-import type { PutOptions, PutResult } from "../../src/store/items.ts";
-import type { Namespace } from "../../src/store/store-driver.ts";
+import type { Namespace } from "../../src/store/driver/store-driver.ts";
+import type { PutOptions, PutResult } from "../../src/store/items/items.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-keyring-"));

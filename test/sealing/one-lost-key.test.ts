@@ -6,7 +6,7 @@ import { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { accessOf } from "../../src/store/store-access.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { KEY } from "../session/people.ts";
 import { sampleKeyring } from "./sample-keyring.ts";

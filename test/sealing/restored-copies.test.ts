@@ -8,10 +8,10 @@ import type { KeyringOptions } from "../../src/sealing/keyring-options.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import type { StoreItem } from "../../src/store/items.ts";
+import type { StoreDriver } from "../../src/store/driver/store-driver.ts";
+import type { StoreItem } from "../../src/store/items/items.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import type { Store } from "../../src/store/store.ts";
-import { accessOf } from "../../src/store/store-access.ts";
-import type { StoreDriver } from "../../src/store/store-driver.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 const about = (subject: string) =>

@@ -4,7 +4,7 @@ import type { Keyring } from "../../src/sealing/keyring.ts";
 import { peekItem } from "../../src/sealing/sealed-item.ts";
 import { headerPlace, partPlace } from "../../src/sealing/sealed-places.ts";
 import { peek } from "../../src/sealing/sealed-record.ts";
-import type { StoredItem } from "../../src/store/store-driver.ts";
+import type { StoredItem } from "../../src/store/driver/store-driver.ts";
 
 /** A box that needs people's keys, as it is stored. */
 export interface OwnBox {

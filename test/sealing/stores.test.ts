@@ -3,8 +3,8 @@ import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import type { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import type { Store } from "../../src/store/store.ts";
-import { accessOf } from "../../src/store/store-access.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 /** The driver below the sealing: what a reader of the storage sees. */

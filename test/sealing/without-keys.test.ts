@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
+import type { StoreDriver } from "../../src/store/driver/store-driver.ts";
+import { accessOf } from "../../src/store/items/store-access.ts";
 import type { Store } from "../../src/store/store.ts";
-import { accessOf } from "../../src/store/store-access.ts";
-import type { StoreDriver } from "../../src/store/store-driver.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 /** The same storage, opened with keys and without. */

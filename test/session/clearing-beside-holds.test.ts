@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
-import type { ListOptions, PutEntry } from "../../src/store/items.ts";
-import type { Namespace } from "../../src/store/store-driver.ts";
+import type { Namespace } from "../../src/store/driver/store-driver.ts";
+import type { ListOptions, PutEntry } from "../../src/store/items/items.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { KEY } from "./people.ts";
 

@@ -10,7 +10,7 @@ import { postgresStoreOptions } from "../../src/backends/postgres/store.ts";
 import { PostgresStoreDriver } from "../../src/backends/postgres/store-driver.ts";
 import { redisStore } from "../../src/backends/redis/index.ts";
 import { sqliteStore } from "../../src/backends/sqlite/index.ts";
-import type { StoreFilter } from "../../src/store/filter.ts";
+import type { StoreFilter } from "../../src/store/search/filter.ts";
 import { Store } from "../../src/store/store.ts";
 import { failureOf } from "../failure-of.ts";
 import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";

@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import type { OwnedPlace } from "../../memory/owner.ts";
 import type { BaseStore } from "../../store/base-store.ts";
-import type { Namespace } from "../../store/store-driver.ts";
+import type { Namespace } from "../../store/driver/store-driver.ts";
 import type { AnthropicMemoryOptions, Handler } from "./memory-files.ts";
 import { keyOfPath, pathOfKey } from "./memory-path.ts";
 import { fileView, folderView, type MemoryFile, numbered } from "./memory-view.ts";

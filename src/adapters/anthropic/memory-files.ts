@@ -2,7 +2,7 @@ import { OpenOnce } from "../../driver/open-once.ts";
 import { assertKnownOptions, described } from "../../internal/known-options.ts";
 import { type MemoryOwner, requiredPlace } from "../../memory/owner.ts";
 import { BaseStore } from "../../store/base-store.ts";
-import type { Namespace } from "../../store/store-driver.ts";
+import type { Namespace } from "../../store/driver/store-driver.ts";
 
 export type MemoryCommand =
   | { readonly command: "view"; readonly path: string; readonly view_range?: readonly number[] }

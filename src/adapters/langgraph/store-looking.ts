@@ -8,10 +8,10 @@ import type {
 import { isPlainObject } from "../../driver/options.ts";
 import type { Page } from "../../driver/page.ts";
 import type { BaseStore } from "../../store/base-store.ts";
-import type { StoreFilter } from "../../store/filter.ts";
-import { anySegment, type NamespacePattern, type StoreHit, type StoreItem } from "../../store/items.ts";
-import { encodeId, encodeNamespace } from "../../store/namespaces.ts";
-import type { Namespace } from "../../store/store-driver.ts";
+import { encodeId, encodeNamespace } from "../../store/driver/namespaces.ts";
+import type { Namespace } from "../../store/driver/store-driver.ts";
+import { anySegment, type NamespacePattern, type StoreHit, type StoreItem } from "../../store/items/items.ts";
+import type { StoreFilter } from "../../store/search/filter.ts";
 
 const PER_PAGE = 1000;
 

@@ -14,11 +14,11 @@ import { OpenOnce } from "../../driver/open-once.ts";
 import { invalid, isPlainObject } from "../../driver/options.ts";
 import { assertKnownOptions } from "../../internal/known-options.ts";
 import { BaseStore } from "../../store/base-store.ts";
+import { assertKey, assertNamespace, encodeId } from "../../store/driver/namespaces.ts";
+import { MOST_CHANGES } from "../../store/driver/store-driver.ts";
 import { activeHoldsIn, assertItemNotHeld } from "../../store/holds.ts";
-import type { PutEntry } from "../../store/items.ts";
-import { assertKey, assertNamespace, encodeId } from "../../store/namespaces.ts";
-import { MOST_CHANGES } from "../../store/store-driver.ts";
-import { checkedTimeout } from "../../store/store-options.ts";
+import type { PutEntry } from "../../store/items/items.ts";
+import { checkedTimeout } from "../../store/items/store-options.ts";
 import { GraphEmbeddings, textsToIndex } from "./store-index.ts";
 import { type EmbedQuery, namespacesOf, searchItems, toItem } from "./store-looking.ts";
 

@@ -1,8 +1,8 @@
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { KeyValueStoreDriver } from "../../store/key-value/driver.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import { FileBucket } from "./bucket.ts";
 import { classify } from "./classify.ts";
 import { checkedDirectory, RootDirectory } from "./root.ts";

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { BaseDriver } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { FullStoreDriver } from "../../store/store-driver.ts";
+import type { FullStoreDriver } from "../../store/driver/store-driver.ts";
 import {
   type Change,
   type ItemId,
@@ -12,7 +12,7 @@ import {
   type StoreDriverCapabilities,
   type StoredItem,
   type WriteOutcome,
-} from "../../store/store-driver.ts";
+} from "../../store/driver/store-driver.ts";
 import type { Fields } from "../../wire/fields.ts";
 import {
   changeJson,

@@ -1,9 +1,7 @@
 import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/values/codec.ts";
-import { countWords, type WordCounts } from "../../store/bm25.ts";
-import { fieldReader, type ItemFields, predicate } from "../../store/matching.ts";
-import { compareText, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
+import { compareText, encodeId, encodeNamespace, rangeBelow } from "../../store/driver/namespaces.ts";
 import {
   type Change,
   type ChangeResult,
@@ -17,10 +15,11 @@ import {
   type StoredItem,
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
-} from "../../store/store-driver.ts";
-import { TopHits } from "../../store/top-hits.ts";
-import { cosine, norm } from "../../store/vectors.ts";
-import { WordIndex } from "../../store/word-index.ts";
+} from "../../store/driver/store-driver.ts";
+import { countWords, type WordCounts, WordIndex } from "../../store/search/bm25.ts";
+import { fieldReader, type ItemFields, predicate } from "../../store/search/item-fields.ts";
+import { TopHits } from "../../store/search/top-hits.ts";
+import { cosine, norm } from "../../store/search/vectors.ts";
 
 interface Entry {
   readonly item: StoredItem;

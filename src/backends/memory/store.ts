@@ -1,7 +1,7 @@
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import { MemoryStoreDriver } from "./store-driver.ts";
 
 export interface InMemoryStoreOptions extends StoreOptions {

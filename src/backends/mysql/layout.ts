@@ -27,7 +27,7 @@ import { invalid } from "../../driver/options.ts";
  *
  * All but the last are deleted with their thread, by foreign keys. The part `store`, whose times are milliseconds since 1970:
  *
- * <prefix>items         namespace (encoded: store/namespaces.ts), key: PRIMARY KEY. id: made anew by every put
+ * <prefix>items         namespace (encoded: store/driver/namespaces.ts), key: PRIMARY KEY. id: made anew by every put
  * <prefix>item_words    item, word, weight; deleted with the item, as is
  * <prefix>item_vectors  item, dims, vector: four little-endian bytes a number
  * <prefix>item_writes   the writes of the last ten minutes and what they answered: a repeated one is recognised

@@ -4,12 +4,18 @@ import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import type { ErrorCode } from "../../errors.ts";
+import type {
+  Change,
+  RankedItem,
+  Scope,
+  StoreDriverCapabilities,
+  WriteOutcome,
+} from "../../store/driver/store-driver.ts";
+import { vectorFromBytes } from "../../store/search/vectors.ts";
 import { plainClear, plainWrite } from "../../store/sql-store/plain-writing.ts";
 import { bm25Scores, type ItemQuery, rankedQuery, type StoreDialect } from "../../store/sql-store/queries.ts";
 import { number, positional, raw, type Sql, sql, text } from "../../store/sql-store/sql.ts";
 import { type SqlRow, SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
-import type { Change, RankedItem, Scope, StoreDriverCapabilities, WriteOutcome } from "../../store/store-driver.ts";
-import { vectorFromBytes } from "../../store/vector-bytes.ts";
 import { classify } from "./classify.ts";
 import type { MysqlConnection } from "./connect.ts";
 import type { MysqlHandle } from "./handle.ts";

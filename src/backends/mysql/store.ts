@@ -1,7 +1,7 @@
 import { connectionFor } from "../../driver/connection.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import {
   CONNECTION_OPTIONS,
   connectionOf,

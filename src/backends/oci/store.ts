@@ -1,8 +1,8 @@
 import { ServerClock } from "../../driver/server-clock.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { KeyValueStoreDriver } from "../../store/key-value/driver.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import { OCI_KINDS, type OciPlace, ociLogOptions, parseOciUrl } from "./checkpointer.ts";
 import { ociBucketSource } from "./log.ts";
 

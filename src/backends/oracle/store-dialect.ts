@@ -1,5 +1,5 @@
-import type { FieldPath, Scalar } from "../../store/conditions.ts";
-import { encodeNamespace } from "../../store/namespaces.ts";
+import { encodeNamespace } from "../../store/driver/namespaces.ts";
+import type { FieldPath, Scalar } from "../../store/driver/store-driver.ts";
 import type { FieldHooks } from "../../store/sql-store/conditions.ts";
 import { bm25Scores, type ItemQuery, rankedQuery, type StoreDialect } from "../../store/sql-store/queries.ts";
 import {

@@ -2,10 +2,7 @@ import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { decodeNamespace, rangeBelow } from "../../store/namespaces.ts";
-import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
-import type { Sql } from "../../store/sql-store/sql.ts";
-import { type SqlRow, SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
+import { decodeNamespace, rangeBelow } from "../../store/driver/namespaces.ts";
 import type {
   Change,
   ItemId,
@@ -14,7 +11,10 @@ import type {
   StoreDriverCapabilities,
   StoredItem,
   WriteOutcome,
-} from "../../store/store-driver.ts";
+} from "../../store/driver/store-driver.ts";
+import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
+import type { Sql } from "../../store/sql-store/sql.ts";
+import { type SqlRow, SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
 import type { Answer } from "./ask.ts";
 import { type Binds, number, OUT_NUMBER, text } from "./binds.ts";
 import { classify } from "./classify.ts";

@@ -1,8 +1,8 @@
 import { invalid } from "../../driver/options.ts";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
-import { encodeId } from "../../store/namespaces.ts";
-import type { ItemId } from "../../store/store-driver.ts";
-import { MAX_DIMENSION } from "../../store/vectors.ts";
+import { encodeId } from "../../store/driver/namespaces.ts";
+import type { ItemId } from "../../store/driver/store-driver.ts";
+import { MAX_DIMENSION } from "../../store/search/vectors.ts";
 import { qualified } from "./layout.ts";
 import { assertTableName } from "./names.ts";
 

@@ -1,6 +1,5 @@
 import { newId } from "../../driver/ids.ts";
-import { countWords } from "../../store/bm25.ts";
-import { encodeNamespace } from "../../store/namespaces.ts";
+import { encodeNamespace } from "../../store/driver/namespaces.ts";
 import {
   type Change,
   type ChangeResult,
@@ -8,7 +7,8 @@ import {
   type RefusedWrite,
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
-} from "../../store/store-driver.ts";
+} from "../../store/driver/store-driver.ts";
+import { countWords } from "../../store/search/bm25.ts";
 import type { Answer, Asking } from "./ask.ts";
 import { type Binds, number, OUT_NUMBER, OUT_TEXT, text, vector } from "./binds.ts";
 import { SHORT_TEXT_BYTES } from "./layout.ts";

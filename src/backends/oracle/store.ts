@@ -1,8 +1,8 @@
 import { connectionFor } from "../../driver/connection.ts";
 import { invalid } from "../../driver/options.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionOptions } from "./connect.ts";
 import { optionsOfUrl } from "./dsn.ts";
 import { OracleStoreDriver, type OracleStoreDriverOptions } from "./store-driver.ts";

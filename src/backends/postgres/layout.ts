@@ -41,7 +41,7 @@ import { assertNames } from "./names.ts";
  *
  * <schema>.<prefix>items        one row per item
  *   id          bigint                   PRIMARY KEY
- *   namespace   text, bytewise           encoded, so that a range is all that is below one: store/namespaces.ts
+ *   namespace   text, bytewise           encoded, so that a range is all that is below one: store/driver/namespaces.ts
  *   key         text, bytewise           UNIQUE with the namespace
  *   version, created_at, updated_at, expires_at (NULL: no end)
  *   value, metadata (NULL: none)         JSON as it was given

@@ -1,7 +1,6 @@
-import type { FieldPath } from "../../store/conditions.ts";
-import { safeText } from "../../store/fields.ts";
-import { safeScalar } from "../../store/matching.ts";
-import { encodeNamespace } from "../../store/namespaces.ts";
+import { encodeNamespace } from "../../store/driver/namespaces.ts";
+import type { FieldPath } from "../../store/driver/store-driver.ts";
+import { safeScalar, safeText } from "../../store/search/item-fields.ts";
 import type { FieldHooks } from "../../store/sql-store/conditions.ts";
 import type { StoreDialect } from "../../store/sql-store/queries.ts";
 import {

@@ -2,10 +2,16 @@ import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import type {
+  Change,
+  RankedItem,
+  Scope,
+  StoreDriverCapabilities,
+  WriteOutcome,
+} from "../../store/driver/store-driver.ts";
 import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
 import { number, raw, type Sql, sql, text } from "../../store/sql-store/sql.ts";
 import { SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
-import type { Change, RankedItem, Scope, StoreDriverCapabilities, WriteOutcome } from "../../store/store-driver.ts";
 import type { TextRow } from "./ask.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";

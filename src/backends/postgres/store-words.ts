@@ -1,5 +1,5 @@
 import { shortenedWord } from "../../driver/shortened-word.ts";
-import type { ItemWords } from "../../store/store-driver.ts";
+import type { ItemWords } from "../../store/driver/store-driver.ts";
 
 /** A lexeme has at most 2046 bytes. */
 const MAX_WORD_CHARACTERS = 500;

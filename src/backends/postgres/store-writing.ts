@@ -1,5 +1,10 @@
-import { encodeNamespace } from "../../store/namespaces.ts";
-import { type Change, type ChangeResult, WRITES_REMEMBERED_MS, type WriteOutcome } from "../../store/store-driver.ts";
+import { encodeNamespace } from "../../store/driver/namespaces.ts";
+import {
+  type Change,
+  type ChangeResult,
+  WRITES_REMEMBERED_MS,
+  type WriteOutcome,
+} from "../../store/driver/store-driver.ts";
 import type { TextRow } from "./ask.ts";
 import { tsvectorOf } from "./store-words.ts";
 

@@ -1,8 +1,8 @@
 import { connectionFor } from "../../driver/connection.ts";
 import { StateError } from "../../errors.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
 import { assertNames } from "./names.ts";
 import { PostgresStoreDriver, type PostgresStoreDriverOptions } from "./store-driver.ts";

@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
+import type { Scope } from "../../store/driver/store-driver.ts";
 import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
 import { number, raw, type Sql, sql, text, type Value } from "../../store/sql-store/sql.ts";
-import type { Scope } from "../../store/store-driver.ts";
 import type { TableNames } from "./layout.ts";
 
 /** What the server offers for vectors. */

@@ -1,7 +1,7 @@
 import type { AppendRequest } from "../../checkpoint/log/thread-log.ts";
 import { ERASURE_MARK } from "../../checkpoint/people/erasure-mark.ts";
 import { HOLDS } from "../../state/people/legal-hold.ts";
-import type { Change } from "../../store/store-driver.ts";
+import type { Change } from "../../store/driver/store-driver.ts";
 
 /**
  * What is written although a server is full: without it, nothing could be taken out. These are small, and there is one for

@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { clearPrefix, freshPrefix } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { encodeId } from "../../store/namespaces.ts";
+import { encodeId } from "../../store/driver/namespaces.ts";
 import type { Store } from "../../store/store.ts";
 import { redisStore } from "./store.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { clearPrefix, freshPrefix, makeUser } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { encodeId } from "../../store/namespaces.ts";
+import { encodeId } from "../../store/driver/namespaces.ts";
 import { PersonalData } from "../../wiring/personal-data.ts";
 import { InMemoryStore } from "../memory/index.ts";
 import { mendRedisStore, redisStore } from "./index.ts";

@@ -1,8 +1,8 @@
 import type { Lease } from "../../driver/connection.ts";
 import { BaseDriver, type ScrubReport } from "../../driver/driver.ts";
 import type { ErrorCode } from "../../errors.ts";
-import { decodeNamespace, encodeId, encodeNamespace } from "../../store/namespaces.ts";
-import type { FullStoreDriver } from "../../store/store-driver.ts";
+import { decodeNamespace, encodeId, encodeNamespace } from "../../store/driver/namespaces.ts";
+import type { FullStoreDriver } from "../../store/driver/store-driver.ts";
 import {
   type Change,
   type ItemId,
@@ -13,7 +13,7 @@ import {
   type StoredItem,
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
-} from "../../store/store-driver.ts";
+} from "../../store/driver/store-driver.ts";
 import { BOOKKEEPING_BYTES, isBookkeepingOfItems } from "./bookkeeping.ts";
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";

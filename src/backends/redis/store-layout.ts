@@ -1,7 +1,14 @@
-import { countWords } from "../../store/bm25.ts";
-import { decodeId, encodeId, idRange } from "../../store/namespaces.ts";
-import type { Change, ChangeResult, ItemId, Namespace, PutChange, StoredItem } from "../../store/store-driver.ts";
-import { vectorFromBytes, vectorToBytes } from "../../store/vector-bytes.ts";
+import { decodeId, encodeId, idRange } from "../../store/driver/namespaces.ts";
+import type {
+  Change,
+  ChangeResult,
+  ItemId,
+  Namespace,
+  PutChange,
+  StoredItem,
+} from "../../store/driver/store-driver.ts";
+import { countWords } from "../../store/search/bm25.ts";
+import { vectorFromBytes, vectorToBytes } from "../../store/search/vectors.ts";
 import { assertPrefix } from "./layout.ts";
 import type { Argument } from "./port.ts";
 

@@ -1,5 +1,5 @@
-import { rarity, wordScore } from "../../store/bm25.ts";
-import type { Scope } from "../../store/store-driver.ts";
+import type { Scope } from "../../store/driver/store-driver.ts";
+import { rarity, wordScore } from "../../store/search/bm25.ts";
 import type { Argument } from "./port.ts";
 import { asText } from "./replies.ts";
 import type { Script } from "./scripts/script.ts";

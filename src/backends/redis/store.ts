@@ -1,9 +1,9 @@
 import { asStateError } from "../../driver/call.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertParameters } from "../../driver/url.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import { CONNECTION_OPTIONS, connectionOf, RedisConnection, type RedisConnectionOptions } from "./connect.ts";
 import { assertPrefix } from "./layout.ts";
 import { RedisStoreDriver, type RedisStoreDriverOptions } from "./store-driver.ts";

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../state/values/codec.ts";
-import { type ItemFields, matches } from "../../store/matching.ts";
-import type { Scope, StoredItem } from "../../store/store-driver.ts";
-import type { VectorRow } from "../../store/vector-table.ts";
+import type { Scope, StoredItem } from "../../store/driver/store-driver.ts";
+import { type ItemFields, matches } from "../../store/search/item-fields.ts";
+import type { VectorRow } from "../../store/search/vector-table.ts";
 import type { Argument } from "./port.ts";
 import { asReply, asText } from "./replies.ts";
 import type { Script } from "./scripts/script.ts";

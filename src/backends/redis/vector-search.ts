@@ -1,11 +1,16 @@
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
-import { matches } from "../../store/matching.ts";
-import type { RankedItem, Scope } from "../../store/store-driver.ts";
-import { TopHits } from "../../store/top-hits.ts";
-import { type VectorScope, VectorShelf } from "../../store/vector-shelf.ts";
-import { type VectorHit, type VectorRow, VectorTable } from "../../store/vector-table.ts";
-import { cosine, norm } from "../../store/vectors.ts";
+import type { RankedItem, Scope } from "../../store/driver/store-driver.ts";
+import { matches } from "../../store/search/item-fields.ts";
+import { TopHits } from "../../store/search/top-hits.ts";
+import {
+  type VectorHit,
+  type VectorRow,
+  type VectorScope,
+  VectorShelf,
+  VectorTable,
+} from "../../store/search/vector-table.ts";
+import { cosine, norm } from "../../store/search/vectors.ts";
 import { asReply, asText } from "./replies.ts";
 import { VECTOR_NAMES } from "./scripts/store-scripts.ts";
 import { idOfVector, lexBounds, type Record, UNKNOWN_VERSION, versionOfVector } from "./store-layout.ts";

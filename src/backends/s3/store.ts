@@ -1,8 +1,8 @@
 import { ServerClock } from "../../driver/server-clock.ts";
+import type { StoreOptions } from "../../store/items/store-access.ts";
+import { assertStoreOptions } from "../../store/items/store-options.ts";
 import { KeyValueStoreDriver } from "../../store/key-value/driver.ts";
 import { Store } from "../../store/store.ts";
-import type { StoreOptions } from "../../store/store-access.ts";
-import { assertStoreOptions } from "../../store/store-options.ts";
 import { parseS3Url, S3_KINDS, type S3Place, s3LogOptions } from "./checkpointer.ts";
 import { s3BucketSource } from "./log.ts";
 

@@ -38,7 +38,7 @@ import { assertTablePrefix } from "./options.ts";
  *
  * <prefix>items          one row per item
  *   id         INTEGER PRIMARY KEY
- *   namespace  TEXT                 encoded, so that a range is all that is below one: store/namespaces.ts
+ *   namespace  TEXT                 encoded, so that a range is all that is below one: store/driver/namespaces.ts
  *   key        TEXT                 UNIQUE with the namespace
  *   version, created_at, updated_at, expires_at (NULL: no end)
  *   value, metadata (NULL: none)    JSON, as it was given

@@ -1,6 +1,5 @@
-import type { FieldPath } from "../../store/conditions.ts";
-import { safeText } from "../../store/fields.ts";
-import { safeScalar } from "../../store/matching.ts";
+import type { FieldPath } from "../../store/driver/store-driver.ts";
+import { safeScalar, safeText } from "../../store/search/item-fields.ts";
 import type { FieldHooks } from "../../store/sql-store/conditions.ts";
 import type { ItemQuery, StoreDialect } from "../../store/sql-store/queries.ts";
 import { joined, number, positional, raw, type Sql, sql, text } from "../../store/sql-store/sql.ts";

@@ -1,20 +1,20 @@
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { Condition } from "../../store/conditions.ts";
-import { matches } from "../../store/matching.ts";
-import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
-import { number, type Sql, sql } from "../../store/sql-store/sql.ts";
-import { itemOf, type SqlRow, SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
 import type {
   Change,
+  Condition,
   ItemId,
   RankedItem,
   Scope,
   StoreDriverCapabilities,
   StoredItem,
   WriteOutcome,
-} from "../../store/store-driver.ts";
-import { vectorFromBytes } from "../../store/vector-bytes.ts";
+} from "../../store/driver/store-driver.ts";
+import { matches } from "../../store/search/item-fields.ts";
+import { vectorFromBytes } from "../../store/search/vectors.ts";
+import { type ItemQuery, type StoreDialect, within } from "../../store/sql-store/queries.ts";
+import { number, type Sql, sql } from "../../store/sql-store/sql.ts";
+import { itemOf, type SqlRow, SqlStoreDriver } from "../../store/sql-store/sql-store-driver.ts";
 import { classify } from "./classify.ts";
 import type { SqliteConnection, SqliteDatabase } from "./connect.ts";
 import { Connection } from "./connection.ts";

@@ -1,8 +1,8 @@
 import type { JsonValue } from "../../state/values/codec.ts";
-import type { ItemFields } from "../../store/matching.ts";
-import { encodeNamespace } from "../../store/namespaces.ts";
+import { encodeNamespace } from "../../store/driver/namespaces.ts";
+import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/driver/store-driver.ts";
+import type { ItemFields } from "../../store/search/item-fields.ts";
 import { itemOf, type SqlRow } from "../../store/sql-store/sql-store-driver.ts";
-import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/store-driver.ts";
 import type { SqliteValue } from "./connect.ts";
 
 /** A row of the items table, with the columns that filters look at. */

@@ -4,8 +4,8 @@ import {
   type PutChange,
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
-} from "../../store/store-driver.ts";
-import { vectorToBytes } from "../../store/vector-bytes.ts";
+} from "../../store/driver/store-driver.ts";
+import { vectorToBytes } from "../../store/search/vectors.ts";
 import { type ItemRow, idValues, orNull, toResult, type WriteRow } from "./store-rows.ts";
 import type { StoreStatements } from "./store-statements.ts";
 

@@ -1,12 +1,17 @@
-import { matches } from "../../store/matching.ts";
+import type { RankedItem, Scope } from "../../store/driver/store-driver.ts";
+import { matches } from "../../store/search/item-fields.ts";
+import { TopHits } from "../../store/search/top-hits.ts";
+import {
+  type TableMark,
+  type VectorQuestion,
+  type VectorRow,
+  type VectorScope,
+  VectorShelf,
+  VectorTable,
+} from "../../store/search/vector-table.ts";
+import { cosine, norm, vectorFromBytes } from "../../store/search/vectors.ts";
 import { placedIn, within } from "../../store/sql-store/queries.ts";
 import { joined, number, raw, type Sql, sql, text } from "../../store/sql-store/sql.ts";
-import type { RankedItem, Scope } from "../../store/store-driver.ts";
-import { TopHits } from "../../store/top-hits.ts";
-import { vectorFromBytes } from "../../store/vector-bytes.ts";
-import { type VectorScope, VectorShelf } from "../../store/vector-shelf.ts";
-import { type TableMark, type VectorQuestion, type VectorRow, VectorTable } from "../../store/vector-table.ts";
-import { cosine, norm } from "../../store/vectors.ts";
 import type { Connection } from "./connection.ts";
 import { rowsOf, storeDialect } from "./store-dialect.ts";
 import { fieldsOf, type ItemRow, toFoundItem } from "./store-rows.ts";

@@ -1,5 +1,5 @@
 import type { Memory } from "../../memory/memory.ts";
-import type { StoreItem } from "../../store/items.ts";
+import type { StoreItem } from "../../store/items/items.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { itemJson } from "../item-listing.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { MemoryBucket } from "../../../test/memory-bucket.ts";
+import type { StoreOptions } from "../items/store-access.ts";
 import { Store } from "../store.ts";
-import type { StoreOptions } from "../store-access.ts";
 import { KeyValueStoreDriver } from "./driver.ts";
 
 const storeOn = (bucket: MemoryBucket, mostSearched = 100, options: StoreOptions = {}): Store =>

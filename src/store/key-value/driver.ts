@@ -5,9 +5,7 @@ import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import type { JsonValue } from "../../state/values/codec.ts";
-import { bm25Scores, countWords, type WordCounts } from "../bm25.ts";
-import { matches } from "../matching.ts";
-import { compareIds, compareNamespaces, encodeNamespace } from "../namespaces.ts";
+import { compareIds, compareNamespaces, encodeNamespace } from "../driver/namespaces.ts";
 import type {
   Change,
   FullStoreDriver,
@@ -18,9 +16,11 @@ import type {
   StoreDriverCapabilities,
   StoredItem,
   WriteOutcome,
-} from "../store-driver.ts";
-import { TopHits } from "../top-hits.ts";
-import { cosine, norm } from "../vectors.ts";
+} from "../driver/store-driver.ts";
+import { bm25Scores, countWords, type WordCounts } from "../search/bm25.ts";
+import { matches } from "../search/item-fields.ts";
+import { TopHits } from "../search/top-hits.ts";
+import { cosine, norm } from "../search/vectors.ts";
 import { folderNames, itemNames } from "./item-names.ts";
 import { emptyObject, type KeptItem } from "./item-object.ts";
 import { type FoundItem, ItemTable, neverStill, recent } from "./item-table.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { MemoryBucket } from "../../../test/memory-bucket.ts";
 import type { ObjectBucket } from "../../driver/object-bucket.ts";
+import type { Change, ItemId, PutChange, RemoveChange } from "../driver/store-driver.ts";
+import { writeTerms } from "../driver/write-terms.ts";
 import { Store } from "../store.ts";
-import type { Change, ItemId, PutChange, RemoveChange } from "../store-driver.ts";
-import { writeTerms } from "../write-terms.ts";
 import { KeyValueStoreDriver } from "./driver.ts";
 
 const NS = ["users", "u1"];

@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import type { ItemId, Namespace, Scope } from "../store-driver.ts";
+import type { ItemId, Namespace, Scope } from "../driver/store-driver.ts";
 import type { ItemTable } from "./item-table.ts";
 
 /** How many names a request asks for at most. */

@@ -1,8 +1,8 @@
 import { StateError } from "../../errors.ts";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
-import { encodeId } from "../namespaces.ts";
-import type { ChangeResult, ItemId, ItemWords, StoredItem } from "../store-driver.ts";
-import { vectorFromBytes, vectorToBytes } from "../vector-bytes.ts";
+import { encodeId } from "../driver/namespaces.ts";
+import type { ChangeResult, ItemId, ItemWords, StoredItem } from "../driver/store-driver.ts";
+import { vectorFromBytes, vectorToBytes } from "../search/vectors.ts";
 import { ITEM_FORMAT, newRandomName } from "./layout.ts";
 
 /** What an object says of its item. */

@@ -3,7 +3,7 @@ import type { ObjectBucket } from "../../driver/object-bucket.ts";
 import { StateError } from "../../errors.ts";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { sleep } from "../../internal/time.ts";
-import { type ItemId, WRITES_REMEMBERED_MS } from "../store-driver.ts";
+import { type ItemId, WRITES_REMEMBERED_MS } from "../driver/store-driver.ts";
 import {
   emptyObject,
   type ItemObject,

@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/concurrency.ts";
 import { sleep } from "../../internal/time.ts";
-import { readableId } from "../namespaces.ts";
+import { readableId } from "../driver/namespaces.ts";
 import type {
   Change,
   ChangeResult,
@@ -10,7 +10,7 @@ import type {
   RefusedWrite,
   RemoveChange,
   WriteOutcome,
-} from "../store-driver.ts";
+} from "../driver/store-driver.ts";
 import { emptyObject, type KeptItem, type PendingWrite, pack, type RememberedWrite, settled } from "./item-object.ts";
 import { type FoundItem, type ItemTable, neverStill, recent } from "./item-table.ts";
 

@@ -1,6 +1,6 @@
 import { nodeCrypto } from "../../internal/node-builtins.ts";
-import { decodeId, encodeId, encodeNamespace } from "../namespaces.ts";
-import type { ItemId, Namespace } from "../store-driver.ts";
+import { decodeId, encodeId, encodeNamespace } from "../driver/namespaces.ts";
+import type { ItemId, Namespace } from "../driver/store-driver.ts";
 
 /**
  * How items lie in a bucket.

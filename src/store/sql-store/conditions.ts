@@ -1,4 +1,4 @@
-import type { Condition, FieldPath, Scalar } from "../conditions.ts";
+import type { Condition, FieldPath, Scalar } from "../driver/store-driver.ts";
 import { joined, raw, type Sql, sql } from "./sql.ts";
 
 export type Operator = ">" | ">=" | "<" | "<=";

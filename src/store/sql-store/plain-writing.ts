@@ -1,7 +1,6 @@
 import { newId } from "../../driver/ids.ts";
 import { nodeCrypto } from "../../internal/node-builtins.ts";
-import { countWords } from "../bm25.ts";
-import { encodeId, encodeNamespace } from "../namespaces.ts";
+import { encodeId, encodeNamespace } from "../driver/namespaces.ts";
 import {
   type Change,
   type ChangeResult,
@@ -9,8 +8,9 @@ import {
   type Scope,
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
-} from "../store-driver.ts";
-import { vectorToBytes } from "../vector-bytes.ts";
+} from "../driver/store-driver.ts";
+import { countWords } from "../search/bm25.ts";
+import { vectorToBytes } from "../search/vectors.ts";
 import { readQuery, type StoreDialect, within } from "./queries.ts";
 import { joined, number, raw, type Sql, sql, text, vector } from "./sql.ts";
 import { itemOf, type SqlRow } from "./sql-store-driver.ts";

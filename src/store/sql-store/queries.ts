@@ -1,5 +1,5 @@
-import { encodeNamespace, rangeBelow } from "../namespaces.ts";
-import type { ItemId, Namespace, Scope } from "../store-driver.ts";
+import { encodeNamespace, rangeBelow } from "../driver/namespaces.ts";
+import type { ItemId, Namespace, Scope } from "../driver/store-driver.ts";
 import { type FieldHooks, type Filter, filterOf } from "./conditions.ts";
 import { joined, number, raw, type Sql, sql, text, type Value } from "./sql.ts";
 

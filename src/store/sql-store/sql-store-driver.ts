@@ -1,12 +1,10 @@
 import { BaseDriver } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/values/codec.ts";
-import type { Condition } from "../conditions.ts";
-import { projectFields } from "../fields.ts";
-import { matches } from "../matching.ts";
-import { decodeNamespace, encodeId } from "../namespaces.ts";
+import { decodeNamespace, encodeId } from "../driver/namespaces.ts";
 import {
   type Change,
+  type Condition,
   type FullStoreDriver,
   type ItemId,
   MOST_CHANGES,
@@ -16,9 +14,10 @@ import {
   type StoreDriverCapabilities,
   type StoredItem,
   type WriteOutcome,
-} from "../store-driver.ts";
-import { TopHits } from "../top-hits.ts";
-import { cosine, norm } from "../vectors.ts";
+} from "../driver/store-driver.ts";
+import { matches, projectFields } from "../search/item-fields.ts";
+import { TopHits } from "../search/top-hits.ts";
+import { cosine, norm } from "../search/vectors.ts";
 import * as queries from "./queries.ts";
 import { raw, type Sql, sql, type Value } from "./sql.ts";
 

@@ -1,6 +1,6 @@
 import { StateError } from "../../errors.ts";
 import { Refusal } from "../../server/refusal.ts";
-import type { StoreItem } from "../../store/items.ts";
+import type { StoreItem } from "../../store/items/items.ts";
 import type { Store } from "../../store/store.ts";
 import type { ItemAnswer, ItemRow, ItemsAnswer, NamespacesAnswer, NeighboursAnswer } from "../items-api.ts";
 import type { StudioRequest } from "../request.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { StoreFilter } from "../../store/filter.ts";
+import type { StoreFilter } from "../../store/search/filter.ts";
 import { failsWith } from "../expect-failure.ts";
 import { HOSTILE_KEYS, LOOKALIKE_VALUES } from "../hostile-metadata.ts";
 import { type StoreCase, type StoreFixture, storeCasesOf } from "./store-case.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { anySegment } from "../../store/items.ts";
-import type { Namespace } from "../../store/store-driver.ts";
+import type { Namespace } from "../../store/driver/store-driver.ts";
+import { anySegment } from "../../store/items/items.ts";
 import { failsWith } from "../expect-failure.ts";
 import { HOSTILE_IDS, REFUSED_IDS, shown } from "../hostile-ids.ts";
 import { type StoreCase, storeCasesOf } from "./store-case.ts";

@@ -1,5 +1,5 @@
 import type { BaseStore } from "../../store/base-store.ts";
-import { accessOf } from "../../store/store-access.ts";
+import { accessOf } from "../../store/items/store-access.ts";
 import { type ConformanceCase, casesOf, type Fixture, type FixtureNeed } from "../conformance-case.ts";
 
 /** A capability, or a part of the fixture. */

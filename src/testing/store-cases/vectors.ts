@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { BaseStore } from "../../store/base-store.ts";
-import type { EmbedFunction } from "../../store/embedder.ts";
-import type { StoreHit, Vector } from "../../store/items.ts";
+import type { StoreHit, Vector } from "../../store/items/items.ts";
+import { accessOf } from "../../store/items/store-access.ts";
+import type { EmbedFunction } from "../../store/search/embedder.ts";
 import { Store } from "../../store/store.ts";
-import { accessOf } from "../../store/store-access.ts";
 import { another } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
 import { clusteredVectors, cosineOf, nearest } from "./sample-vectors.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { BaseStore } from "../../store/base-store.ts";
-import type { ListOptions, StoreItem } from "../../store/items.ts";
-import type { Namespace } from "../../store/store-driver.ts";
+import type { Namespace } from "../../store/driver/store-driver.ts";
+import type { ListOptions, StoreItem } from "../../store/items/items.ts";
 
 /** Every item of a listing, page by page. */
 export async function allItems(

@@ -1,6 +1,12 @@
-import type { Condition } from "../../../src/store/conditions.ts";
-import { encodeNamespace } from "../../../src/store/namespaces.ts";
-import type { ItemId, Namespace, RankedItem, Scope, StoredItem } from "../../../src/store/store-driver.ts";
+import { encodeNamespace } from "../../../src/store/driver/namespaces.ts";
+import type {
+  Condition,
+  ItemId,
+  Namespace,
+  RankedItem,
+  Scope,
+  StoredItem,
+} from "../../../src/store/driver/store-driver.ts";
 import { ReferenceDriver, type StoreFault } from "./reference-driver.ts";
 
 type Range = { readonly after?: ItemId; readonly limit: number };

@@ -1,6 +1,6 @@
 import { BaseDriver } from "../../../src/driver/driver.ts";
 import { StateError } from "../../../src/errors.ts";
-import type { FullStoreDriver, Namespace, StoreDriverCapabilities } from "../../../src/store/store-driver.ts";
+import type { FullStoreDriver, Namespace, StoreDriverCapabilities } from "../../../src/store/driver/store-driver.ts";
 import type { Fault } from "../fault.ts";
 
 /** A deliberate fault of a driver and the cases that must notice it. */

@@ -1,4 +1,4 @@
-import type { Change, FullStoreDriver, WriteOutcome } from "../../../src/store/store-driver.ts";
+import type { Change, FullStoreDriver, WriteOutcome } from "../../../src/store/driver/store-driver.ts";
 import { ReferenceDriver } from "./reference-driver.ts";
 
 /** A storage in memory that can be put back: an empty one is written again what the copy was written. */

@@ -1,5 +1,5 @@
-import { encodeId } from "../../../src/store/namespaces.ts";
-import type { Change, ChangeResult, PutChange, WriteOutcome } from "../../../src/store/store-driver.ts";
+import { encodeId } from "../../../src/store/driver/namespaces.ts";
+import type { Change, ChangeResult, PutChange, WriteOutcome } from "../../../src/store/driver/store-driver.ts";
 import { ReferenceDriver, type StoreFault } from "./reference-driver.ts";
 
 type Changed = (change: Change) => Change;
