@@ -197,13 +197,17 @@ async function giveUpIfStill(store: ThreadStore, found: FoundDocument, document:
   if (thread === undefined && going.length === 0) await store.discard(threadId, committed);
 }
 
-/** After a lost race: parts that were written and that the newest document does not count would stay for ever. */
+/**
+ * After a lost race: parts that were written and that the newest document does not count would stay. What the next append may
+ * find written is left to it: where only a sweep replaced the document, another attempt may be about to count that.
+ */
 export async function discardOutdated(store: ThreadStore, life: Life, written: readonly Part[]): Promise<void> {
   if (written.length === 0) return;
   const { document } = await store.load(life.threadId);
   const thread = document?.thread?.life === life.life ? document.thread : undefined;
+  const kept = thread === undefined ? new Set<string>() : ofNextAppend(thread);
   for (const { name, pieces } of written) {
-    if (thread !== undefined && (await counts(store, life, thread, name))) continue;
+    if (kept.has(name) || (thread !== undefined && (await counts(store, life, thread, name)))) continue;
     await store.deleteParts(life, piecesOf(name, pieces.length));
   }
 }

@@ -164,6 +164,61 @@ function strayOf(objects: Objects): string {
   return `records/t/${life}/0000000002-0123456789abcdef-body`;
 }
 
+/** A place where a process waits until it is let go on. */
+class Halt {
+  reach: () => void = () => undefined;
+  goOn: () => void = () => undefined;
+  readonly reached = new Promise<void>((resolve) => {
+    this.reach = resolve;
+  });
+  readonly #isLetGo = new Promise<void>((resolve) => {
+    this.goOn = resolve;
+  });
+
+  async wait(): Promise<void> {
+    this.reach();
+    await this.#isLetGo;
+  }
+}
+
+/** Appends, waits before its commit, and dies when it would try again. */
+function tryingOnce(objects: Objects, request: AppendRequest, halt: Halt) {
+  let [isOver, looks] = [false, 0];
+  class Trying extends MemoryBucket {
+    override readonly objects: Objects = objects;
+    override async get(name: string): Promise<FoundObject | undefined> {
+      // The first look is for what was written in vain.
+      if (isOver && ++looks > 1) throw new Error("the process is gone");
+      return super.get(name);
+    }
+    override async put(name: string, bytes: Buffer, expected: string | undefined): Promise<string | undefined> {
+      if (name === "threads/t") await halt.wait();
+      isOver ||= name === "threads/t";
+      return super.put(name, bytes, expected);
+    }
+  }
+  return logOn(new Trying())
+    .append("t", request)
+    .catch(() => undefined);
+}
+
+test("what a refused append takes back is not what another is about to count", async () => {
+  const objects = await grown(16);
+  const [one, two] = [new Halt(), new Halt()];
+  const refused = tryingOnce(objects, requestFor(recordAt(17, { body: LARGE })), one);
+  await one.reached;
+  // Replaces the document, whose tail stays: from both documents the same page is pushed out.
+  await on(objects).removeLeftovers();
+  const made = tryingOnce(objects, requestFor(recordAt(17, { writeId: "other" })), two);
+  await two.reached;
+  one.goOn();
+  expect(await refused).toBeUndefined();
+  two.goOn();
+  expect(await made).toEqual({ appended: true });
+  const { records = [] } = (await on(objects).readRecords("t", { limit: 50 })) ?? {};
+  expect(records).toHaveLength(17);
+});
+
 test("an erasure takes what a save wrote that died before it counted", async () => {
   const objects = await grown(4);
   const stray = strayOf(objects);
