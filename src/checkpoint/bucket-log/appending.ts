@@ -5,7 +5,16 @@ import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
 import { planAppend, planFirst } from "./plan-append.ts";
 import { documentOf, isFinished, type OtherLife, placedTail, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import { type FoundDocument, NOTHING, OVERTAKEN, type ThreadStore, untilNotOvertaken } from "./thread-store.ts";
+import {
+  type FoundDocument,
+  type Life,
+  NOTHING,
+  namesOf,
+  OVERTAKEN,
+  type Part,
+  type ThreadStore,
+  untilNotOvertaken,
+} from "./thread-store.ts";
 
 /**
  * First finish what an earlier change left undone, then write what this one pushes
@@ -46,7 +55,7 @@ async function appendTo(
       : await planAppend(store, { threadId, life: thread.life }, thread, request);
   if (document !== undefined && !isFinished(document)) await finish(store, document);
   const life = { threadId, life: next.life };
-  const announced = thread === undefined && parts.length > 0 ? await announce(store, found, threadId, life) : found;
+  const announced = parts.length > 0 ? await announceParts(store, found, life, parts) : found;
   if (announced === undefined) return OVERTAKEN;
   await inParallel(parts, (part) => store.writePart(life, part));
   const committed = await store.commit(
@@ -60,6 +69,21 @@ async function appendTo(
   }
   await finishCommitted(store, threadId, committed);
   return { appended: true };
+}
+
+/** Leads to what is about to be written, if it never counts: a life that is not the thread yet, and parts that no list would find. */
+async function announceParts(
+  store: ThreadStore,
+  found: FoundDocument,
+  { threadId, life }: Life,
+  parts: readonly Part[],
+): Promise<FoundDocument | undefined> {
+  const { document } = found;
+  const thread = document?.thread;
+  if (thread === undefined) return announce(store, found, threadId, { life });
+  if (store.lists) return found;
+  const pending = [...new Set([...thread.pending, ...parts.flatMap(namesOf)])];
+  return store.commit(found, documentOf(threadId, { ...document, thread: { ...thread, pending } }));
 }
 
 /** A life whose objects are written before it is the thread: the document leads to them if that never comes to be. */

@@ -60,7 +60,7 @@ export function copyThread(
 /** Whether a thread consists of its document alone. */
 const isWithinDocument = (thread: StoredThread): boolean =>
   isFinished({ thread, over: [] }) &&
-  thread.pages.length + thread.stale.length === 0 &&
+  thread.pages.length + thread.stale.length + thread.pending.length === 0 &&
   thread.recent.every(({ body }) => body.inline !== undefined);
 
 /** What `copyParts` will write, for a bucket in which it could not be found. */
@@ -121,6 +121,7 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
     recent: await inParallel(thread.recent, copied),
     toDelete: [],
     stale: [],
+    pending: [],
   };
 }
 

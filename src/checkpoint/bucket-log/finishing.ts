@@ -9,7 +9,6 @@ import {
   numberName,
   pageName,
   partOfPiece,
-  piecesOf,
   suffixOf,
 } from "./layout.ts";
 import {
@@ -22,7 +21,14 @@ import {
   tailOf,
 } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import { type FoundDocument, type Life, type Part, type ThreadStore, untilNotOvertaken } from "./thread-store.ts";
+import {
+  type FoundDocument,
+  type Life,
+  namesOf,
+  type Part,
+  type ThreadStore,
+  untilNotOvertaken,
+} from "./thread-store.ts";
 
 /**
  * Deleting what no longer counts. All of it may be done twice, by two processes
@@ -206,9 +212,10 @@ export async function discardOutdated(store: ThreadStore, life: Life, written: r
   const { document } = await store.load(life.threadId);
   const thread = document?.thread?.life === life.life ? document.thread : undefined;
   const kept = thread === undefined ? new Set<string>() : ofNextAppend(thread);
-  for (const { name, pieces } of written) {
+  for (const part of written) {
+    const { name } = part;
     if (kept.has(name) || (thread !== undefined && (await counts(store, life, thread, name)))) continue;
-    await store.deleteParts(life, piecesOf(name, pieces.length));
+    await store.deleteParts(life, namesOf(part));
   }
 }
 

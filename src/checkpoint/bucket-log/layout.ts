@@ -40,7 +40,7 @@ import { nodeCrypto } from "../../internal/node-builtins.ts";
  *    over for ever and may be deleted.
  *
  * A bucket that cannot list is not searched for what a life holds: a document then names
- * the parts of every life that has ended or is under way.
+ * the parts of every life that has ended or is under way, and those that an append is about to write.
  *
  * What is larger than the bucket's `maxObjectBytes` lies in several objects:
  * `…-body`, `…-body-1`, `…-body-2`. Documents never are: records that do not fit

@@ -14,7 +14,7 @@ import {
   tailOf,
 } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
-import type { Life, PagePart, Part, ThreadStore } from "./thread-store.ts";
+import { type Life, namesOf, type PagePart, type Part, type ThreadStore } from "./thread-store.ts";
 
 export interface PlannedAppend {
   /** Written before the commit. */
@@ -39,6 +39,7 @@ export async function planFirst(store: ThreadStore, threadId: string, request: A
     recent: [],
     toDelete: [],
     stale: [],
+    pending: [],
   };
   const recent = recordsIn(request).map((record) => ({
     entry: entryOf(record),
@@ -114,6 +115,7 @@ class AppendPlan {
       swept: isLeftToSweep ? this.#thread.swept : this.#floor,
       pages,
       recent,
+      pending: [],
       ...this.#deletions(pages),
     };
     const next = await this.#fitted(changed);
@@ -127,10 +129,13 @@ class AppendPlan {
   /** What is to be deleted at once, and what may wait. With an edit nothing waits: what it takes out may be in a page that was merged. */
   #deletions(pages: readonly StoredPage[]): Pick<StoredThread, "toDelete" | "stale"> {
     const isEdit = this.#drop.size + this.#replace.size > 0 || this.#floor > this.#thread.floor;
-    const writes = this.#parts.length + pages.filter((page) => this.#unwritten.has(page)).length;
+    const written = pages.map((page) => this.#unwritten.get(page)).filter((part) => part !== undefined);
+    const writes = [...this.#parts, ...written];
+    const names = new Set(writes.flatMap(namesOf));
+    const inVain = this.#thread.pending.filter((name) => !names.has(name));
     const isFree = isEdit || this.#stale.length > MOST_STALE;
-    const most = isFree ? this.#stale.length : Math.max(0, this.#store.sizes.partsPerSave - writes);
-    return { toDelete: [...this.#toDelete, ...this.#stale.slice(0, most)], stale: this.#stale.slice(most) };
+    const most = isFree ? this.#stale.length : Math.max(0, this.#store.sizes.partsPerSave - writes.length);
+    return { toDelete: [...this.#toDelete, ...inVain, ...this.#stale.slice(0, most)], stale: this.#stale.slice(most) };
   }
 
   #isFull(held: readonly StoredRecord[]): boolean {

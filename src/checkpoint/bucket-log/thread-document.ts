@@ -47,6 +47,8 @@ export interface StoredThread {
   readonly toDelete: readonly string[];
   /** The same, of pages that were merged: nothing is in them that is not in others, so they may wait. */
   readonly stale: readonly string[];
+  /** Where the bucket cannot be listed: parts that an append was about to write. They are deleted behind the next commit unless it counts them. */
+  readonly pending: readonly string[];
 }
 
 /** An object with consecutive records. */

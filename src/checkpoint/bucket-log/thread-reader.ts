@@ -56,9 +56,9 @@ export class ThreadReader {
 
   /** Every part of this life that the document knows of. One that is damaged or missing hides no other. */
   async parts(): Promise<readonly string[]> {
-    const { pages, recent, toDelete, stale } = this.#thread;
+    const { pages, recent, toDelete, stale, pending } = this.#thread;
     const onPages = await inParallel(pages, (page) => this.partsOf(page), READS_AT_ONCE);
-    return [...onPages.flat(), ...recent.flatMap(bodyNames), ...toDelete, ...stale];
+    return [...onPages.flat(), ...recent.flatMap(bodyNames), ...toDelete, ...stale, ...pending];
   }
 
   /** A page, and the bodies of its records that lie apart. */

@@ -49,6 +49,9 @@ export interface Part {
   readonly pieces: readonly Buffer[];
 }
 
+/** Of its objects, within the life. */
+export const namesOf = ({ name, pieces }: Part): readonly string[] => piecesOf(name, pieces.length);
+
 export interface PagePart extends Part {
   readonly page: StoredPage;
   readonly records: readonly StoredRecord[];
