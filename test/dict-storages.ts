@@ -128,7 +128,7 @@ export function without(storage: CompleteStorage, ...missing: ("list" | "compare
   return all;
 }
 
-/** Told of every call before it is made; may throw, or wait, or return what is to be done after it. */
+/** Called before every call is made; may throw, or wait, or return what is to be done after it. */
 export type Observer = (call: StorageCall, key: string) => Promise<(() => void) | undefined> | (() => void) | undefined;
 
 export function observed(storage: CompleteStorage, observe: Observer): CompleteStorage {

@@ -132,7 +132,7 @@ const SHOWN_WITH_SERVICE = {
     variable: "HOLDFAST_POSTGRES_URL",
     shown: [
       /durability, from the server's own settings: (fsync|replicated|os)/,
-      "the other machine hears of it: 2 messages",
+      "the other machine sees it: 2 messages",
       "is refused: CONFLICT",
       "search by index: incident-7",
       "threads of acme: incident-7",

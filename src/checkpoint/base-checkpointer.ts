@@ -38,7 +38,7 @@ export interface SaveOptions {
   readonly expectedHead?: string | null | typeof uncheckedHead;
   /** Names this attempt, so that a retry from another process is applied once. @default a new id for each save */
   readonly writeId?: string;
-  /** Required while somebody holds a lease on the thread. */
+  /** Required while another holder has a lease on the thread. */
   readonly lease?: Lease;
   /** Ids of signals whose effect is in this state: they wait no longer, by the same write that stores it. */
   readonly consumes?: readonly string[];
@@ -137,10 +137,9 @@ export interface ForkOptions {
   /** The checkpoint to start from. @default the newest */
   readonly at?: string;
   /**
-   * Tool calls without an outcome at that checkpoint. "settle": the new thread
-   * does not run them, and its model is told so. "keep": it runs them as well,
-   * with new keys. A call that was started is settled either way. @default
-   * "settle"
+   * Tool calls without an outcome at that checkpoint. "settle": the new thread does not
+   * run them, and its model learns that. "keep": it runs them as well, with new keys. A
+   * call that was started is settled either way. @default "settle"
    */
   readonly openCalls?: OpenCallsPolicy;
 }
@@ -296,14 +295,15 @@ export abstract class BaseCheckpointer {
     return readInbox(this, optionsOf("inbox", options, INBOX));
   }
 
-  /** Records how a call in doubt ended, for somebody who found out. It is kept with the call. */
+  /** Records how a call in doubt ended, once that was found out. It is kept with the call. */
   settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
     return settleCall(this, threadId, toolCallId, settlement);
   }
 
   /**
-   * Sends something to a thread that is there, without its lease: words, answers, the outcome of a call, or that its
-   * turn is to end. Once it returned it is durable. Whoever runs the thread takes it in, in the order in which it came.
+   * Sends a signal to an existing thread, without its lease: words, answers, the outcome of a call, or a request to end
+   * its turn. Once it returned, the signal is durable. The process that runs the thread takes signals in, in the order
+   * in which they came.
    */
   send(_threadId: string, _signal: Signal, _options?: SendOptions): Promise<Sent> {
     return Promise.reject(missingMailbox(this, "send"));
@@ -333,7 +333,7 @@ export abstract class BaseCheckpointer {
   }
 }
 
-/** A class of one's own may compare heads and still have no log to which others append. */
+/** A user's own class may compare heads and still have no log to which others append. */
 function missingMailbox(checkpointer: BaseCheckpointer, method: string): StateError {
   const { name } = checkpointer.constructor;
   if (!checkpointer.capabilities.conditionalSave) return missingAbility(checkpointer, "conditionalSave", method);

@@ -90,7 +90,7 @@ export class CheckpointContext {
     if (!this.log.capabilities.connects) warnOfWeaker(log, options.durability);
   }
 
-  /** `failed` is told of every attempt that fails, also of those that are repeated. */
+  /** `failed` is called for every attempt that fails, also for those that are retried. */
   call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>, failed?: (error: unknown) => void): Promise<T> {
     const contact = this.#hasContact ? undefined : this.#firstContact(place);
     const pause = endOfLongTurn();

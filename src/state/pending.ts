@@ -23,7 +23,7 @@ export interface PendingCall {
   /** The key to look up where the effect would have happened. */
   readonly idempotencyKey?: string;
   readonly since?: Date;
-  /** By when somebody must have completed it. */
+  /** The time by which it must be completed. */
   readonly dueAt?: Date;
   /** It was begun and its outcome was never recorded: the response says that it took effect, to decline that it did not. */
   readonly isInDoubt?: true;

@@ -72,7 +72,7 @@ export interface InboxEntry {
   readonly threadId: string;
   readonly id: string;
   readonly kind: "question" | "approval" | "external";
-  /** Nobody knows whether the call took effect. */
+  /** It is unknown whether the call took effect. */
   readonly isInDoubt?: true;
   readonly toolCallId: string;
   readonly toolName: string;

@@ -101,7 +101,7 @@ describe("the reader", () => {
     expect(model.requests[2]?.messages.at(-1)).toMatchObject({ role: "tool", isError: true });
   });
 
-  test("cannot be replaced by a tool of the same name without a word", () => {
+  test("cannot be silently replaced by a tool of the same name", () => {
     const own = tool({ name: READ_RESULT, execute: () => "mine" });
     expect(() => agentOf({ model: scriptedModel([]), tools: [own] })).toThrow(/read_result/);
   });

@@ -52,7 +52,7 @@ async function waitingThread(acted: string[]): Promise<MemoryStore> {
   return store;
 }
 
-/** Lets so many appends through, and then none: as a process that dies before or after that write. */
+/** Lets this many appends through, and then none: as a process that dies before or after that write. */
 function killedAt(
   store: MemoryStore,
   appends: number,

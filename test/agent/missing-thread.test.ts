@@ -36,7 +36,7 @@ test("a tool that is not there is answered with the agent's own tools", async ()
   expect(bare.state.messages[2]?.content).toBe('There is no tool named "luk". Available: none.');
 });
 
-test("words in a thread that waits are told of every way out", async () => {
+test("a prompt to a thread that waits is refused with every way out", async () => {
   const pay = tool({ name: "pay", needsApproval: true, execute: () => "paid" });
   const agent = new Agent({
     model: scriptedModel([{ toolCalls: [{ name: "pay", id: "c" }] }]),

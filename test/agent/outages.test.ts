@@ -12,7 +12,7 @@ import { MemoryStore } from "./stored-thread.ts";
 /** A storage that can be away: before a write is made, or after, when its answer is lost. */
 class OutageLog extends MemoryLog {
   away: "no" | "before" | "after" = "no";
-  /** It is back after so many writes were refused. */
+  /** It is back after this many writes were refused. */
   patience = Number.POSITIVE_INFINITY;
 
   override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {

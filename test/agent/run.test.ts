@@ -93,7 +93,7 @@ describe("a run that fails", () => {
     expect(events.map(({ type }) => type)).toEqual(["run-start", "iteration-start"]);
   });
 
-  test("is loud when nothing awaits it: the process hears of it", async () => {
+  test("is an unhandled rejection of the process when nothing awaits it", async () => {
     const program = fileURLToPath(new URL("./unheard-failure.ts", import.meta.url));
     const child = fork(program, { execArgv: ["--import", "tsx"], stdio: ["ignore", "ignore", "pipe", "ipc"] });
     let written = "";

@@ -28,7 +28,7 @@ export class MemoryStore {
     for (let number = 1; number <= this.#processes; number++) this.#dead.add(`process ${number}`);
   }
 
-  /** Waits until so many messages are stored: saves go on beside the run. */
+  /** Waits until this many messages are stored: saves run beside the run. */
   async holds(count: number, threadId = "t"): Promise<void> {
     for (let turn = 0; turn < 200; turn++) {
       if (((await this.open().load(threadId))?.messages.length ?? 0) >= count) return;

@@ -139,7 +139,7 @@ test("a model that throws anything is a model that failed", async () => {
   });
 });
 
-test("an answer without a word is told apart, and the thread goes on", async () => {
+test("an empty answer is recognised, and the thread continues", async () => {
   const store = new MemoryStore();
   expect(await run(store, [{ text: "" }], "go").run).toMatchObject({ stopReason: "empty", text: "" });
   const next = run(store, ["yes"], "still there?");

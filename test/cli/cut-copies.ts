@@ -28,9 +28,9 @@ export interface CutCopiesReport {
 const THREADS = ["gaps", "fork"];
 
 /**
- * Copies from or to a service, with the wire cut after so many bytes, and runs
- * the command again: then the target has all that the source has, and no write
- * id twice. The command tries nothing twice by itself here, so every cut shows.
+ * Copies from or to a service, with the wire cut after a number of bytes, and runs the
+ * command again: then the target has all that the source has, and no write id twice.
+ * The command retries nothing by itself here, so every cut shows.
  */
 export async function cutCopies({ service, every, offset }: CutCopies): Promise<CutCopiesReport> {
   await using there = await served();

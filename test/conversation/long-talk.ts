@@ -26,7 +26,7 @@ const answer = (turn: number): string =>
 
 const pick = (list: readonly string[], index: number): string => list[Math.floor(index) % list.length] as string;
 
-/** Talks for so many turns, each by an agent of its own, and gives back every prompt that the model was sent. */
+/** Talks for this many turns, each by an agent of its own, and returns every prompt that the model was sent. */
 export async function longTalk(
   turns: number,
   parts: { readonly conversation?: ConversationPort; readonly memory?: MemoryPort; readonly systemPrompt?: string },

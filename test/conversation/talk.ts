@@ -30,7 +30,7 @@ export function chatting(
   };
 }
 
-/** So many turns of one thread, each by an agent of its own; and what they warned of. */
+/** This many turns of one thread, each by an agent of its own; and what they warned of. */
 export async function talk(
   turns: number,
   options: Omit<CoreAgentOptions, "model" | "checkpointer"> & { model: Model; store?: MemoryStore },

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Fuse } from "./fuse.ts";
 
 /**
- * How a storage answers. `late`: every write takes a while to arrive and a while
- * to be acknowledged, and the run goes on meanwhile. The others are about the
- * n-th write of a process, which never hears of it and is dead soon after:
- * `unacknowledged` was made, `dropped` never arrived, `straggling` arrives when
- * the process is dead and another one is at work.
+ * How a storage answers. `late`: every write takes a while to arrive and a while to be
+ * acknowledged, and the run continues meanwhile. The others are about the n-th write of
+ * a process, which never gets the answer and is dead soon after: `unacknowledged` was
+ * made, `dropped` never arrived, `straggling` arrives when the process is dead and
+ * another one is at work.
  */
 export type Acknowledgements =
   | { readonly kind: "at once" | "late" }

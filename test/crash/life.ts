@@ -21,7 +21,7 @@ export interface Life {
   readonly process?: { readonly number: number; readonly dead: ReadonlySet<string> };
   /** Prompts have ids: needed where the answer to one may arrive while it is said again. */
   readonly hasIds?: boolean;
-  /** Told of each checkpoint that the agent announced. */
+  /** Called with each checkpoint that the agent announced. */
   readonly onSaved?: (checkpointId: string) => void;
 }
 

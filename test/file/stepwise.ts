@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Hears of every call into the file system that is made on its behalf, before it is made and with what came of it. */
+/** Called for every call into the file system that is made on its behalf, before it is made and with its result. */
 export interface Listener {
   before(call: string, path?: unknown): Promise<void>;
   after?(call: string, result: unknown): unknown;

@@ -61,7 +61,7 @@ const edited = (state: AgentState, text: string): AgentState =>
 
 export const checkpointerScenarios: readonly Scenario[] = [
   {
-    name: "a save behind a lost checkpoint is CONFLICT, and what is there is loaded and gone on with",
+    name: "a save after a lost checkpoint is CONFLICT, and the present state can be loaded and saved to",
     run: async function* (world, t) {
       const { checkpointer } = world.live;
       const kept = await growThread(checkpointer, t, 2);

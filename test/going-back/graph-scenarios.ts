@@ -117,7 +117,7 @@ export const graphScenarios: readonly Scenario[] = [
     },
   },
   {
-    name: "a graph's thread that was made after the copy is made by others, and not gone on with",
+    name: "a graph's thread that was made after the copy can be made by others, and is not continued",
     run: async function* (world, t) {
       const saver = toLangGraphSaver(world.live.checkpointer);
       yield;

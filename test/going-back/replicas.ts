@@ -13,7 +13,7 @@ import { startRedis } from "../services/redis.ts";
 import type { TestServer } from "../services/server-process.ts";
 import type { GoingBack, Process } from "./world.ts";
 
-/** A server and its asynchronous replica, which hears of it through a link that can be cut. */
+/** A server and its asynchronous replica, connected by a link that can be cut. */
 export interface Pair {
   readonly primary: TestServer;
   readonly replica: TestServer;

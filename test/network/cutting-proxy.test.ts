@@ -80,7 +80,7 @@ test("a cut counts from the moment it is armed, and the next connection works", 
   next.destroy();
 });
 
-test("what is swallowed is lost without a word", async () => {
+test("what is swallowed is lost silently", async () => {
   proxy.swallow("to client");
   const socket = await connected();
   let heard = 0;

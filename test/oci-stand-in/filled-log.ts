@@ -17,7 +17,7 @@ export const sampleRecord = (seq: number): LogRecord => ({
   words: undefined,
 });
 
-/** A thread of so many records, and the driver that wrote it. */
+/** A thread of this many records, and the driver that wrote it. */
 export async function filledLog(place: TestPlace, threadId: string, count: number): Promise<OciLog> {
   const log = new OciLog(logOptions(place));
   for (let seq = 1; seq <= count; seq++) {

@@ -109,7 +109,7 @@ export class StandInWire {
     }
   }
 
-  /** So many rows, into the driver's buffer. Only a server that ran out of them knows that it did. */
+  /** Delivers up to `most` rows into the driver's buffer. Only a server that ran out of them knows that it did. */
   #deliver({ statement, rowIndex }: Message, most: number): void {
     const left = this.#cursors.get(statement.cursorId) ?? [];
     const rows = left.splice(0, most);

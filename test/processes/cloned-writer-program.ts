@@ -37,7 +37,7 @@ async function keyOfCall(threadId: string): Promise<string> {
   return key;
 }
 
-/** The key of a call that nobody began, in a fork of its own. */
+/** The key of a call that has not begun, in a fork of its own. */
 async function keyOfFork(target: string): Promise<string | undefined> {
   await checkpointer.fork("with a call", target, { openCalls: "keep" });
   return (await checkpointer.load(target))?.toolExecutions[0]?.idempotencyKey;

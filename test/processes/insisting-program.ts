@@ -49,7 +49,7 @@ await Promise.all([
     (word, round) =>
       checkpointer.save(AgentState.create().withMessage(userMessage(word, about)), `${mark}-new-${round}`),
     "new",
-    // So many that an erasure has something to do, and not more than a slow machine can erase in a test.
+    // Enough that an erasure has something to do, and not more than a slow machine can erase in a test.
     50,
   ),
   insist((word, round) => store.put(["notes"], `${mark}-${round % 50}`, { word }, about), "item"),

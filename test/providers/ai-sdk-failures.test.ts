@@ -15,7 +15,7 @@ const request = { messages: [userMessage("Hello?")], tools: [LOOKUP] };
 const hello: FakeAnswer = { blocks: [{ type: "text", text: "Hello there." }] };
 const noWait = { sleep: async () => undefined };
 
-/** `firstHalf`: so many events until half of the answer was said. */
+/** `firstHalf`: the number of events until half of the answer was said. */
 const providers = PROVIDER_LINES.flatMap((line) => [
   {
     name: `OpenAI responses ${line.version}`,

@@ -9,7 +9,7 @@ export interface FakeAnswer {
   readonly blocks: readonly FakeBlock[];
   /** Why the model stops, where it does not simply finish. A refusal's words are those of the text blocks. */
   readonly finish?: "length" | "content-filter" | "refusal";
-  /** Stops after so many events of the stream… */
+  /** Stops after this many events of the stream… */
   readonly stopAfter?: number;
   /** …by ending it properly, by breaking the connection, by saying no more, or with an error event. @default "end" */
   readonly stopBy?: "end" | "break" | "hang" | "error";

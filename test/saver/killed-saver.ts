@@ -41,7 +41,7 @@ export class KilledSavers {
     this.#spare = this.#start();
   }
 
-  /** The next call is cut short, so many milliseconds after it was made. */
+  /** The next call is cut short this many milliseconds after it was made. */
   killIn(milliseconds: number): void {
     this.#killIn = milliseconds;
   }

@@ -14,7 +14,7 @@ export interface RandomRun {
   readonly disturb?: (operation: number) => Promise<void> | void;
   /** Whether the last answer came late: what it counted was then counted by a call whose answer was lost. */
   readonly wasRepeated?: (saver: Saver) => boolean;
-  /** So many stories at once, each of its own threads: on a storage whose answers are waited for. @default 1 */
+  /** How many stories run at once, each in its own threads: for a storage whose answers are waited for. @default 1 */
   readonly lanes?: number;
 }
 

@@ -8,7 +8,7 @@ import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { failureOf } from "../failure-of.ts";
 import { KEY } from "./people.ts";
 
-/** Takes so many writes and no more. */
+/** Takes this many writes and no more. */
 class FillingLog extends MemoryLog {
   writes = Number.POSITIVE_INFINITY;
 

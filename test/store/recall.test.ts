@@ -20,7 +20,7 @@ import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { testRecall } from "./recall.ts";
 
-/** So many that a filter which keeps one in a hundred leaves fifty. The figures for more are in bench/. */
+/** Enough that a filter which keeps one in a hundred leaves fifty. The figures for more are in bench/. */
 const COUNT = 5000;
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-recall-"));

@@ -5,7 +5,9 @@ import { clusteredVectors, nearest } from "../../src/testing/store-cases/sample-
 const DIMENSION = 384;
 const CLUSTERS = 200;
 const NS = ["recall"];
-/** Which of every so many an item is: the same in all clusters, so that a filter by it keeps some of each. */
+/**
+ * The position of an item in each run of `every`: the same in all clusters, so that a filter by it keeps some of each.
+ */
 const turnOf = (index: number, every: number): number => (index + Math.floor(index / CLUSTERS)) % every;
 
 /** Which share of the vectors a filter keeps, spread evenly over the clusters: the worst case for a graph index. */

@@ -209,7 +209,7 @@ const headAt = (index: number): LogRecord => ({
   header: `{"format":1,"kind":"base","createdAt":${index},"messages":${index % 1000},"bytes":9,"chain":[1,9,9,9]}`,
 });
 
-/** A storage that stops to answer after so many pages, until it is told to go on. */
+/** A storage that stops answering after a number of pages, until it is told to continue. */
 class HaltingLog extends MemoryLog {
   haltsAfter = Number.POSITIVE_INFINITY;
   goOn: () => void = () => undefined;

@@ -30,7 +30,7 @@ export function messageAt(index: number): Message {
   }
 }
 
-/** A thread of so many messages, saved in a few large steps. */
+/** A thread of this many messages, saved in a few large steps. */
 export async function saveLongThread(
   checkpointer: Checkpointer,
   threadId: string,

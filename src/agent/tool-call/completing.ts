@@ -139,7 +139,7 @@ function outcomeOf({ value, error, declined, reason }: SignalPart): Outcome {
   return failure(`A person gave this call up.${reason === undefined ? "" : ` The reason: ${reason}`}`);
 }
 
-/** What became of a call in doubt: it took effect, or somebody knows that it did not. */
+/** What became of a call in doubt: it took effect, or it is known that it did not. */
 function settlementOf({ value, error, declined, reason = error, by }: SignalPart): Parameters<typeof settledCall>[2] {
   const why = reason === undefined ? {} : { reason };
   if (declined === true || error !== undefined) return { outcome: "not-done", by, ...why };

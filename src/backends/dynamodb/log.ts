@@ -18,9 +18,9 @@ export interface DynamodbOptions extends BucketCheckpointerOptions, AwsOptions {
   /** Whether a missing table is made, with on-demand capacity. Otherwise it is an error that says how. @default false */
   readonly createTable?: boolean;
   /**
-   * Lets the table delete threads that were not saved for so many days, by its time to live on the attribute
-   * `expires`. A table that is made here has it switched on; elsewhere switch it on yourself. The
-   * items of such a thread that are left go with the next `removeLeftovers`. @default threads stay
+   * Lets the table delete threads that were not saved for this many days, by its time to live on the attribute
+   * `expires`. A table that is made here has it switched on; elsewhere switch it on yourself. The remaining items of
+   * such a thread are deleted by the next `removeLeftovers`. @default threads stay
    */
   readonly expireAfterIdleDays?: number;
 }

@@ -49,7 +49,7 @@ export interface Statements {
   readonly removeExpired: string;
   readonly sweep: string;
   readonly copy: string;
-  /** Stores so many lists of words. */
+  /** Stores this many lists of words. */
   readonly index: (lists: number) => string;
 }
 

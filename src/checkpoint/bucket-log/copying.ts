@@ -125,7 +125,7 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
   };
 }
 
-/** Overtaken if somebody gave the announced copy up. `known` is what is believed to be there. */
+/** Overtaken if another process gave the announced copy up. `known` is what is believed to be there. */
 function becomeThread(
   store: ThreadStore,
   known: FoundDocument,

@@ -10,7 +10,7 @@ type Objects = Map<string, FoundObject>;
 
 const LARGE = Buffer.alloc(20_000, "x");
 
-/** A bucket of objects that others see too. Told of every request before it is made. */
+/** A bucket of objects that others see too. Calls an observer before every request. */
 class Shared extends MemoryBucket {
   override readonly objects: Objects;
   readonly #before: (name: string) => Promise<void> | void;

@@ -1,7 +1,7 @@
 import type { Sizes } from "./layout.ts";
 import type { StoredPage } from "./thread-document.ts";
 
-/** A page of so many records is left alone: editing one of them rewrites all of it. */
+/** A page with this many records is left alone: editing one of them rewrites all of it. */
 const FULL_PAGE_RECORDS = 1024;
 
 /** The most pages below that size that a thread may have. */

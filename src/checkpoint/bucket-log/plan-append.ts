@@ -22,7 +22,7 @@ export interface PlannedAppend {
   readonly next: StoredThread;
 }
 
-// Bodies that stay in memory for the next append are copied: nobody outside may hold bytes that are kept here.
+// Bodies that stay in memory for the next append are copied: callers must not hold bytes that are kept here.
 
 /**
  * The first records are in the document, also those that are too large for a later one: nothing may exist in

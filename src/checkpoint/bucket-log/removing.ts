@@ -10,9 +10,9 @@ import { type FoundDocument, NOTHING, OVERTAKEN, type ThreadStore, untilNotOvert
 type Removal = "removed" | "absent" | "moved";
 
 /**
- * One write of its document ends the thread; from then on the document only lists
- * what is to be deleted. So whoever writes or removes next finishes an
- * interrupted removal. Copies to the thread that are under way are given up.
+ * One write of its document ends the thread; from then on the document only lists what
+ * is to be deleted. So the next write or removal finishes an interrupted one. Copies to
+ * the thread that are in flight are given up.
  */
 export class Removals {
   readonly #store: ThreadStore;
@@ -97,7 +97,7 @@ class OneRemoval {
     return this.mayHaveEnded ? "removed" : "absent";
   }
 
-  /** A damaged document is deleted at once: that is how to get rid of the thread, and nobody can continue from it. */
+  /** A damaged document is deleted at once: that is how to get rid of the thread, and no save can continue from it. */
   async #loadSound(): Promise<FoundDocument> {
     try {
       return await this.#store.load(this.#threadId);

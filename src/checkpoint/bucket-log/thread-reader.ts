@@ -108,7 +108,7 @@ export class ThreadReader {
 
   async #withBodies(stored: readonly StoredRecord[]): Promise<LogChain> {
     const whole = async (record: StoredRecord): Promise<LogRecord> => {
-      // A copy: nobody outside may hold bytes that are kept here.
+      // A copy: callers must not hold bytes that are kept here.
       const body = new Uint8Array(await this.bodyOf(record));
       return { ...record.entry, body, words: undefined };
     };

@@ -11,7 +11,7 @@ const operations = operationsOn(LENGTH);
 const open = (storage: DictStorage): StorageBackendAdapter =>
   new StorageBackendAdapter(storage, { retry: { attempts: 1 } });
 
-/** Keeps every checkpoint: what it takes away nobody counted. */
+/** Keeps every checkpoint: what it removes belonged to no thread. */
 const sweep = async (cells: Map<string, string>): Promise<void> => {
   // A copy that seems to be under way is given up by the second.
   for (let time = 0; time < 2; time++) await open(new MapStorage(cells)).vacuum({ keepLast: 1000 });

@@ -60,7 +60,7 @@ const appendTimes = (context: CheckpointContext, times: number): void => {
 };
 
 describe("words are indexed in the background", () => {
-  test("after so many appends, one indexing after another", async () => {
+  test("after a number of appends, one indexing after another", async () => {
     const log = new SlowIndexLog();
     const context = new CheckpointContext(log, {});
     appendTimes(context, APPENDS_PER_INDEXING - 1);

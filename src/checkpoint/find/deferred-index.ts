@@ -6,7 +6,7 @@ import type { CheckpointContext } from "../context.ts";
 export const APPENDS_PER_INDEXING = 256;
 /** An index is never further behind than this because of appends that do not pause. A search would have to make up for it. */
 export const MOST_UNINDEXED: number = 16 * APPENDS_PER_INDEXING;
-/** So many turns of the event loop without an append are a pause. */
+/** This many turns of the event loop without an append are a pause. */
 const QUIET_TURNS = 2;
 
 /**

@@ -58,7 +58,7 @@ async function itemsOf(checkpointer: BaseCheckpointer, thread: ThreadSummary): P
     .map((pending) => ({ threadId, ...pending, metadata }));
 }
 
-/** Of a thread without a lease nobody can tell, but by its last write: a live run saves now and then. */
+/** Without a lease, only the last write shows whether a thread is running: a live run saves now and then. */
 const IDLE_MS = 60_000;
 
 /** A call that is under way is not in doubt: it is so once the process that began it is gone. */

@@ -5,8 +5,8 @@ import { ThreadWriter } from "../../saver/thread/graph-threads.ts";
 import type { CheckpointContext } from "../context.ts";
 
 /**
- * What a checkpointer does with the thread of a graph, by the saver's own means.
- * Loaded when the first such thread is met: whoever has no graphs does not load savers.
+ * What a checkpointer does with the thread of a graph, by the saver's own means. Loaded
+ * when the first such thread is met: a program without graphs does not load savers.
  */
 export { eraseInGraph, findInGraph } from "../../saver/erasing/erasing.ts";
 export { diffGraph } from "../../saver/history/diffing.ts";

@@ -79,7 +79,7 @@ describe("the layer", () => {
     expect(methods.filter((method) => !known.includes(method) && !OTHER_METHODS.includes(method))).toEqual([]);
   });
 
-  test("the layer refuses every write before the log below hears of it", async () => {
+  test("the layer refuses every write before it reaches the log below", async () => {
     const heard: string[] = [];
     const inner = new Proxy(new MemoryLog(), {
       get: (log, name) => {

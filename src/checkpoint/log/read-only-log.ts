@@ -4,10 +4,9 @@ import { LogLayer } from "./log-layer.ts";
 import type { AppendOutcome, FoundRecords, LogCapabilities, ThreadLog } from "./thread-log.ts";
 
 /**
- * A log that can be read but not changed, which `access: "read"` puts in front of
- * every driver. A write is refused here, before the driver hears of it. What a
- * driver does to its storage while opening is the driver's own duty, because no
- * layer sees that.
+ * A log that can be read but not changed, which `access: "read"` puts in front of every
+ * driver. A write is refused here, before it reaches the driver. What a driver does to
+ * its storage while opening is the driver's own duty, because no layer sees that.
  *
  * Indexing writes. An index that is deferred may lack the newest records, so there
  * is no search here and threads are scanned instead: slower, but complete. An

@@ -18,7 +18,10 @@ import type { Tail, Thread } from "../thread/thread.ts";
 export const MOST_WAITING = 64;
 export const MOST_WAITING_BYTES: number = 1024 * 1024;
 
-/** Ids that were taken in are remembered for this long by the storage's clock, if it has one, and so many in each thread: the newest. */
+/**
+ * How long ids that were taken in are remembered, by the storage's clock, if it has one; of each thread only the
+ * newest.
+ */
 export const REMEMBERED_MS: number = 24 * 60 * 60 * 1000;
 export const MOST_REMEMBERED = 32;
 

@@ -116,7 +116,10 @@ export async function sendStored(
   return { id, isRepeated: sent === undefined };
 }
 
-/** So many requests a sender waits at most, and never longer than the time: a storage that stalls is not its own measure. */
+/**
+ * A sender waits for at most the time of this many requests, and never longer than the limit: a stalled storage must
+ * not set the pace.
+ */
 const MOST_WAITS = 16;
 const LONGEST_WAIT_MS = 2_000;
 /** So few signals are no crowd. */

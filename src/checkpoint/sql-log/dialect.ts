@@ -20,7 +20,7 @@ export interface SqlText {
 export interface SqlDialect {
   /** A text with `:name` for values, as the client takes it. */
   statement(text: string): SqlText;
-  /** What ends a query that returns at most so many rows: `LIMIT :most`. */
+  /** Ends a query that returns at most `:most` rows: `LIMIT :most`. */
   page(name: string): string;
   /** The server's clock, as `expires_at` is compared with it. */
   readonly now: string;

@@ -36,7 +36,7 @@ export interface PlainTables extends SqlTables {
 
 /** What plain transactions need beyond reads. */
 export interface PlainDialect extends SqlDialect, WordsDialect {
-  /** The server's clock, so many milliseconds from now; NULL from NULL. */
+  /** The server's clock plus this many milliseconds; NULL from NULL. */
   later(name: string): string;
   /** `[1, 2, …]` as rows with the column `n`. */
   jsonNumbers(name: string): string;
@@ -69,7 +69,7 @@ const recordRow = (record: LogRecord): RowToInsert => {
 const nameRows = ({ seq, names = [] }: LogRecord): readonly RowToInsert[] =>
   names.map((name) => ({ values: { name, seq }, bytes: Buffer.byteLength(name) }));
 
-/** The rows of one thread, as few statements: each with so many rows as it takes, and its values. */
+/** The rows of one thread in few statements: each takes as many rows as fit, with their values. */
 function* rowsTogether(
   rows: readonly RowToInsert[],
   mostBytes: number,

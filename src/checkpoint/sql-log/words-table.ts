@@ -14,7 +14,7 @@ export type SearchStatements = (lists: number) => Readonly<Record<WordsRead, Sql
 /** `count`: how many records have the words, up to a limit. */
 export type WordsRead = "count" | "best" | "newest";
 
-/** For questions with so many lists of words beside the one word that is looked for in the index. */
+/** For questions with any number of lists of words beside the one word that is looked up in the index. */
 export function searchStatements(
   dialect: SqlDialect & WordsDialect,
   { threads, records, words }: SqlTables & { readonly words: string },
@@ -63,7 +63,7 @@ export interface WordsDialect {
   jsonRecords(list: string): string;
 }
 
-/** Runs a statement of a question with so many lists. */
+/** Runs a statement for a question with this many lists. */
 export type ReadWords = (name: WordsRead, lists: number, values: Values) => Promise<readonly Row[]>;
 
 /** Behind every id, where no prefix narrows. */
@@ -149,7 +149,7 @@ function wordBytes(word: string): Buffer {
   return bytes.subarray(0, end);
 }
 
-/** So many characters of JSON travel at once at most: a packet has a limit. */
+/** At most this many characters of JSON travel at once: a packet has a limit. */
 const MOST_CHARACTERS = 1024 * 1024;
 
 /** The words of a batch as `jsonRecords` takes them, in pieces. */

@@ -155,7 +155,7 @@ describe("a save that failed and may have been made, repeated", () => {
     expect(await failureOf(() => checkpointer.save(unlucky, "t"))).toMatchObject({ code: "CONFLICT" });
   });
 
-  test("is repeated by itself a few times before the caller hears of it", async () => {
+  test("is repeated by itself a few times before the caller gets an error", async () => {
     const log = new BreakingLog();
     const checkpointer = new Checkpointer(log, { retry: { attempts: 3, baseDelayMs: 1 } });
     log.failures.push("after", "before");

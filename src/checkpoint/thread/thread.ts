@@ -272,8 +272,9 @@ const MOST_RACES = 1000;
 const LONGEST_RACE_MS = 5_000;
 
 /**
- * So many may always be lost. A storage or a machine that stalls makes one race as long as a thousand, and of two writers
- * that take turns at random on a slow storage, one in a thousand loses ten in a row, and one in 10^9 thirty.
+ * A caller may always lose this many races. A storage or a machine that stalls makes one race as long as a thousand,
+ * and of two writers that take turns at random on a slow storage, one in a thousand loses ten in a row, and one in 10^9
+ * thirty.
  */
 const FEWEST_RACES = 30;
 
