@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Tool, type ToolContext, tool } from "../../src/agent/tool-call/tool.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { MOST_WAITING } from "../../src/checkpoint/signals/mailbox.ts";
 import type { Model } from "../../src/models/model.ts";
 import { ModelError } from "../../src/models/model-error.ts";
 import { userMessage } from "../../src/state/message.ts";
@@ -197,6 +198,24 @@ describe("an agent as a tool of another", () => {
     expect((await back.agent.complete(outcome)).text).toBe("ready");
     await expect(back.agent.complete({ ...outcome, result: "sold out" })).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(back.agent.complete({ ...outcome, toolCallId: "c/x" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  test("an outcome for one whose mailbox is full is given to it by hand, and not lost", async () => {
+    const later = book(({ later: untilThen }) => untilThen());
+    const { agent, store } = family({ childTools: [later] });
+    await agent.run("go", { threadId: "t" });
+    const child = await childOf(store);
+    const sender = store.open();
+    for (let n = 0; n < MOST_WAITING; n++) await sender.send(child, { message: `note ${n}` });
+    await sender.send("t", { result: { toolCallId: "c/b", result: "booked" } });
+    const back = family({ store, parent: ["ready"], child: scriptedModel(["it is booked"]), childTools: [later] });
+    expect(await back.agent.run(undefined, { threadId: "t" })).toMatchObject({ text: "ready", pending: [] });
+    expect((await store.lines(child))[2]).toBe("tool: booked");
+    expect((await store.lines())[2]).toBe("tool: it is booked");
+    const last = family({ store, parent: ["again"], childTools: [later] });
+    await last.agent.run("and?", { threadId: "t" });
+    expect(await sender.signals("t")).toEqual([]);
+    expect((await store.state()).errors).toEqual([]);
   });
 
   test("two calls that it left for later are completed one by one, also by a sub-agent of the sub-agent", async () => {
