@@ -77,6 +77,7 @@ export type Tier = "fast" | "servers" | "wide" | "matrix";
 
 const OWN_FILES = "they put their own node:fs under the driver, which has to be loaded after it";
 const OWN_OF_FAST = {
+  "test/agent/page-clocks.test.ts": "it counts clocks, and runs of other files set some in the background",
   "src/backends/file/{segments,syncing,thread-walk}.test.ts": OWN_FILES,
   "test/store/same-random-numbers.test.ts": "it puts its own random numbers under the store",
   "test/session/remembered-people.test.ts": "it looks for warnings that a process gives once",

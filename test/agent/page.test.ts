@@ -1,14 +1,11 @@
 import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CoreAgent } from "../../src/agent/agent.ts";
-import { followTurn } from "../../src/agent/page/following.ts";
 import { fromUIMessage, signalFromUIMessage, toUIMessages } from "../../src/agent/page/ui-messages.ts";
 import { type Tool, tool } from "../../src/agent/tool-call/tool.ts";
 import type { Model } from "../../src/models/model.ts";
 import { ModelError } from "../../src/models/model-error.ts";
 import { fromAiSdk } from "../../src/providers/ai-sdk/index.ts";
-import { AgentState } from "../../src/state/agent-state.ts";
-import { userMessage } from "../../src/state/message.ts";
 import { type ScriptStep, scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { recordingSdkModel } from "../providers/recording-sdk-model.ts";
 import { agentOf } from "./agent-of.ts";
@@ -234,32 +231,6 @@ describe("a page that reconnects", () => {
     expect(last.parts).toMatchObject(toUIMessages(await store.state()).at(-1)?.parts ?? []);
     expect(last.parts.filter(({ type }) => type === "text")).toHaveLength(2);
     expect(calls).toBe(2);
-  });
-
-  test("however often the thread changes meanwhile, no clock and no listener is left behind", async () => {
-    const store = new MemoryStore();
-    const checkpointer = store.open();
-    let state = AgentState.create().withMessage(userMessage("go"));
-    await checkpointer.save(state, "t");
-    // Here no clock ever strikes, however busy the machine is.
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const stop = new AbortController();
-    const shown = (async () => {
-      for await (const _ of followTurn(checkpointer, "t", { signal: stop.signal }));
-    })();
-    try {
-      for (let n = 0; n < 15; n++) {
-        state = state.withMetadata({ n });
-        await checkpointer.save(state, "t");
-        for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-      }
-      expect(vi.getTimerCount(), "clocks of a page that waits").toBeLessThanOrEqual(1);
-      stop.abort();
-      await shown;
-      expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
   });
 
   test("its stream ends when the turn waits for a person", async () => {
