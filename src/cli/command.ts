@@ -59,7 +59,7 @@ export interface CommandCall {
    * unless it is asked for more. "create" makes a store that is not there.
    */
   open(access?: "read" | "write" | "create", which?: 0 | 1): Promise<Checkpointer>;
-  /** The items of the store, or of another that an option named; closed when the command ends. For looking unless told. */
+  /** The items of the store, or of another that an option named; closed when the command ends. Opened for reading by default. */
   openItems(access?: "read" | "write", url?: string): Promise<Store>;
   /** The threads of a store that an option named; as `open`. */
   openOther(url: string, access: "read" | "write"): Promise<Checkpointer>;

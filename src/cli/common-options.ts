@@ -12,13 +12,13 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   json: { help: "the same as -o json" },
   wide: { help: "cut nothing" },
   color: { value: "when", choices: ["auto", "always", "never"], help: "colour; NO_COLOR and FORCE_COLOR are heeded" },
-  debug: { help: "say everything that is known of a failure" },
+  debug: { help: "print every detail of a failure" },
   help: { short: "h", help: "this text" },
 };
 
 /** What every command with a store takes. */
 const STORE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  store: { short: "s", value: "url", help: "the store; no argument is taken for one then" },
+  store: { short: "s", value: "url", help: "the store; then no argument is read as one" },
   "token-file": { value: "file", help: "where the token of an http store is; or HOLDFAST_TOKEN" },
 };
 

@@ -57,7 +57,11 @@ const filterWith = (name: string, more: Readonly<Record<string, Schema>> = {}): 
 const itemId = { namespace, key: id };
 const version: Schema = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" };
 const versionOrNone: Schema = { anyOf: [version, { type: "null" }] };
-const change = { ...itemId, writeKey: id, digest: { ...version, description: "Of what the write makes of the item" } };
+const change = {
+  ...itemId,
+  writeKey: id,
+  digest: { ...version, description: "A digest of what the write makes of the item" },
+};
 const expected = { ...versionOrNone, description: "The version that must be there; null for no item" };
 const scope = { namespace: scopeName, recursive: flag };
 const filter = { filter: ref("Filter") };
@@ -97,19 +101,19 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
     { metadata, expiresAt: time },
   ),
   FoundItems: object({ items: list(object({ found: flag }, { item: ref("Item") })) }),
-  ItemPage: object({ items: list(ref("Item")), more: { ...flag, description: "Whether there are others behind" } }),
+  ItemPage: object({ items: list(ref("Item")), more: { ...flag, description: "Whether there are more" } }),
   RankedItems: object({
     hits: list(object({ item: ref("Item"), score })),
     rest: {
       ...list(object({ ...itemId, score })),
-      description: "What was found behind these and would have been too large: to be read by name",
+      description: "Names of further results that would have made the answer too large: read them by name",
     },
   }),
   ItemPut: request(
     {
       kind: { const: "put" },
       ...change,
-      version: { ...version, description: "The item's version afterwards: of each write, another one" },
+      version: { ...version, description: "The item's version afterwards: each write gives a new one" },
       value: jsonText,
     },
     {
@@ -126,7 +130,7 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
       ...list({ oneOf: [ref("ItemPut"), ref("ItemRemoval")] }),
       minItems: 1,
       maxItems: MOST_CHANGES,
-      description: "Of different items, and each with a writeKey of its own",
+      description: "One change per item, each with a writeKey of its own",
     },
   }),
   Removals: request({ changes: { ...list(ref("ItemRemoval")), minItems: 1, maxItems: MOST_CHANGES } }),
@@ -170,7 +174,7 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
     maxExactVectors: count,
     textSearch: flag,
   }),
-  Filter: { ...filterWith("Filter", { $metadata: ref("MetadataFilter") }), description: "As docs/store.md has it" },
+  Filter: { ...filterWith("Filter", { $metadata: ref("MetadataFilter") }), description: "As docs/store.md describes" },
   MetadataFilter: filterWith("MetadataFilter"),
   FieldFilter: {
     type: "object",

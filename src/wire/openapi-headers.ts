@@ -18,11 +18,11 @@ export const SHARED_HEADERS: Readonly<Record<string, object>> = {
       'The place of the thread, "<generation>:<position>:<write id>" of its newest record; missing where there is no thread',
     schema: { type: "string", pattern: '^"[^":\\s]+:[0-9]+:[^":\\s]*"$' },
   },
-  RetryAfter: { description: "Seconds to wait, where that is known", schema: { type: "string", pattern: "^[0-9]+$" } },
+  RetryAfter: { description: "Seconds to wait, if known", schema: { type: "string", pattern: "^[0-9]+$" } },
   Challenge: { description: "Bearer", required: true, schema: { type: "string" } },
-  Accept: { description: "The Content-Type that is wanted, where that was wrong", schema: { type: "string" } },
+  Accept: { description: "The expected Content-Type, if the request had another", schema: { type: "string" } },
   AcceptEncoding: {
-    description: "The Content-Encodings that are taken, where that was wrong",
+    description: "The accepted Content-Encodings, if the request had another",
     schema: { type: "string" },
   },
 };

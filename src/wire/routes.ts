@@ -65,7 +65,7 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     path: "/v1/capabilities",
     access: "any token",
     facet: "threads",
-    means: "What the storage behind the service can",
+    means: "The capabilities of the storage behind the service",
     answers: [json("Capabilities", "Its capabilities")],
   },
   now: {
@@ -99,7 +99,7 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     path: "/v1/threads/{thread}",
     access: "threads:delete",
     facet: "threads",
-    means: "Takes a whole thread away",
+    means: "Deletes a whole thread",
     precondition: "optional",
     answers: [
       json("Removal", "It is gone, or was not there"),
@@ -114,7 +114,7 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     means:
       "The newest record and every record it builds on. A client that has the thread up to a place names it, and is sent only what is newer if that place is still in the thread",
     query: [
-      { name: "generation", means: "Of the place that is known", schema: "text" },
+      { name: "generation", means: "The generation of the known place", schema: "text" },
       { name: "after", means: "Its position; goes with generation and write", schema: "position" },
       { name: "write", means: "The write id of the record there", schema: "text" },
     ],
@@ -126,7 +126,7 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     path: "/v1/threads/{thread}/records",
     access: "threads:read",
     facet: "threads",
-    means: "The newest records with their bodies, whether or not they are checkpoints; fewer where they are large",
+    means: "The newest records with their bodies, whether or not they are checkpoints; fewer if they are large",
     query: [{ name: "before", means: "Only those below this position", schema: "position" }, limit],
     isTagged: true,
     answers: [chain, absent],
@@ -160,7 +160,7 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     path: "/v1/threads/{thread}/checkpoints",
     access: "threads:read",
     facet: "threads",
-    means: "Checkpoints without their bodies, newest first; none where there is no thread",
+    means: "Checkpoints without their bodies, newest first; none if there is no thread",
     query: [{ name: "before", means: "Only those below this position", schema: "position" }, limit],
     answers: [json("Entries", "Their entries")],
   },

@@ -22,7 +22,7 @@ import {
 /** The highest position still has one behind it. */
 const place: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 };
 const position: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
-const cursor: Schema = { type: "string", format: "holdfast-cursor", description: "As the page before gave it" };
+const cursor: Schema = { type: "string", format: "holdfast-cursor", description: "From the previous page" };
 
 const segment = (bytes: number): Schema => ({
   type: "string",
@@ -127,7 +127,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
         maxProperties: 1,
         additionalProperties: false,
         properties: {
-          message: { description: "A text, a list of parts, or a message of a user's" },
+          message: { description: "A text, a list of parts, or a user message" },
           answer: { description: "{ id, response } or { id, decline }, or a list of them" },
           result: { description: "{ toolCallId, result } or { toolCallId, error }, or a list of them" },
           cancel: { description: "true, or the reason" },
@@ -142,7 +142,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   ThreadPage: object({ items: list(ref("ListedThread")) }, { cursor: text }),
   ListedThread: {
     ...object({}, { threadId: text, head: ref("Entry"), trouble: object({ code: text, message: text }) }),
-    description: "With its head; or, if it cannot be read, with its trouble, and its id where that can be told",
+    description: "With its head; or, if it cannot be read, with the error, and its id if that is known",
   },
   Search: request({ words: { ...list(text), maxItems: MAX_WORDS }, limit }, { prefix: text, after: cursor }),
   Hits: object({

@@ -12,7 +12,7 @@ export const CHANGING: readonly CommandSpec[] = [
       all: { help: "all that waits for approval; with --approve or --deny" },
       approve: { help: "let the call run" },
       deny: { value: "reason", help: "do not let it run; there is no answer; it did not take effect" },
-      by: { value: "name", help: "who says so; kept with the answer" },
+      by: { value: "name", help: "who answered; kept with the answer" },
       "dry-run": DRY_RUN,
     },
     notes:
@@ -30,7 +30,7 @@ export const CHANGING: readonly CommandSpec[] = [
     store: "write",
     arguments: [THREAD, { name: "message" }],
     options: {
-      id: { value: "id", help: "names it: sent again under the same id, it is the same" },
+      id: { value: "id", help: "sent again under the same id, it counts once" },
       subject: { value: "person", help: "whom it is about" },
       create: { help: "make the thread if it is not there" },
       "dry-run": DRY_RUN,
@@ -46,7 +46,7 @@ export const CHANGING: readonly CommandSpec[] = [
     arguments: [THREAD],
     options: {
       reason: { value: "text", help: "why" },
-      id: { value: "id", help: "names it: sent again under the same id, it is the same" },
+      id: { value: "id", help: "sent again under the same id, it counts once" },
       "dry-run": DRY_RUN,
     },
     notes: "The process that runs it aborts its call and saves; a turn whose process died is over for the next run.",
@@ -59,8 +59,8 @@ export const CHANGING: readonly CommandSpec[] = [
     store: "write",
     arguments: [THREAD, { name: "call" }, { name: "outcome" }],
     options: {
-      by: { value: "name", help: "who says so; kept with the call" },
-      reason: { value: "text", help: "how it was found out; kept with the call and told to the model" },
+      by: { value: "name", help: "who found out; kept with the call" },
+      reason: { value: "text", help: "how it was found out; kept with the call and shown to the model" },
       result: { value: "text", help: "what the tool would have returned" },
       "dry-run": DRY_RUN,
     },

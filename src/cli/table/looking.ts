@@ -30,7 +30,7 @@ export const LOOKING: readonly CommandSpec[] = [
     arguments: [THREAD],
     options: {
       at: AT,
-      messages: { value: "n", help: "how many of the newest messages; 20 unless told" },
+      messages: { value: "n", help: "how many of the newest messages (default 20)" },
       ledger: { help: "the calls of tools instead of the messages" },
       field: { value: "path", help: "one part of the state as JSON, such as metadata.user or messages.0" },
       raw: { help: "the whole checkpoint as JSON" },
@@ -49,7 +49,7 @@ export const LOOKING: readonly CommandSpec[] = [
   },
   {
     name: "diff",
-    summary: "what changed between two checkpoints, also of two threads",
+    summary: "what changed between two checkpoints, of one thread or of two",
     store: "read",
     arguments: [{ name: "a" }, { name: "b" }, { name: "c", optional: true }],
     options: { stat: { help: "numbers only" }, "exit-code": EXIT_CODE },
@@ -73,8 +73,8 @@ export const LOOKING: readonly CommandSpec[] = [
     store: "read",
     arguments: [THREAD],
     options: {
-      follow: { short: "f", help: "go on until Ctrl-C, or until the thread is deleted" },
-      lines: { short: "n", value: "n", help: "how many to begin with; 10 unless told" },
+      follow: { short: "f", help: "keep going until Ctrl-C, or until the thread is deleted" },
+      lines: { short: "n", value: "n", help: "how many to begin with (default 10)" },
     },
     examples: ["tail -f sqlite:./agents.db trip-42"],
     load: () => import("../commands/tail.ts"),

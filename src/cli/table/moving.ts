@@ -12,7 +12,7 @@ export const MOVING: readonly CommandSpec[] = [
       verify: {
         value: "what",
         choices: ["full", "copied", "sample", "none"],
-        help: "read back and compare by hash all threads, those copied now, a tenth of them, or nothing; full unless told",
+        help: "read back and compare by hash all threads, those copied now, a tenth of them, or nothing (default full)",
       },
       "on-conflict": ON_CONFLICT,
       freeze: {

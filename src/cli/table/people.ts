@@ -19,8 +19,8 @@ const LEDGER: OptionSpec = {
   isStore: true,
   help: "the store that remembers what was erased, apart from the others; or HOLDFAST_ERASURE_LEDGER",
 };
-const BY: OptionSpec = { value: "who", help: "who says so; stands in errors and receipts" };
-const REASON: OptionSpec = { value: "text", help: "why, without naming a person; stands in errors and receipts" };
+const BY: OptionSpec = { value: "who", help: "who decided it; appears in errors and receipts" };
+const REASON: OptionSpec = { value: "text", help: "why, without naming a person; appears in errors and receipts" };
 
 /** Commands about what is kept of a person. */
 export const PEOPLE: readonly CommandSpec[] = [
@@ -30,7 +30,7 @@ export const PEOPLE: readonly CommandSpec[] = [
     store: "read",
     arguments: [USER],
     options: { also: ALSO, "exit-code": EXIT_CODE },
-    notes: "A person is the subject of messages, values, items and whole threads, as docs/personal-data.md tells.",
+    notes: "A person is the subject of messages, values, items and whole threads, as docs/personal-data.md explains.",
     examples: ["inventory env:DATABASE_URL user-17 --also sqlite:./memories.db"],
     load: () => import("../commands/inventory.ts"),
   },
@@ -54,7 +54,7 @@ export const PEOPLE: readonly CommandSpec[] = [
       ledger: LEDGER,
       key: KEY,
       "key-file": KEY_FILE,
-      reason: { value: "text", help: "why, without naming the person; stands in the receipt" },
+      reason: { value: "text", help: "why, without naming the person; appears in the receipt" },
       receipt: { value: "file", help: "add the receipt to this file; the ledger has it in any case" },
       "keep-process": { help: "leave checkpoints as they are; erase user data and items only" },
       "accept-unreached": { help: "give a receipt although something could not be reached; it says what" },
@@ -72,7 +72,7 @@ export const PEOPLE: readonly CommandSpec[] = [
   },
   {
     name: "receipt verify",
-    summary: "prove that receipts of erasures are as they were signed",
+    summary: "prove that receipts of erasures are unchanged since they were signed",
     store: "none",
     arguments: [{ name: "file" }],
     options: {
@@ -80,7 +80,7 @@ export const PEOPLE: readonly CommandSpec[] = [
       key: KEY,
       "key-file": KEY_FILE,
     },
-    notes: "Ends with 1 where they are not. Without --public-key it follows from the secret.",
+    notes: "Exits with 1 if they are not. Without --public-key it follows from the secret.",
     examples: ["receipt verify receipts.ndjson --public-key erasures.pem"],
     load: () => import("../commands/receipt-verify.ts"),
   },
@@ -107,13 +107,13 @@ export const PEOPLE: readonly CommandSpec[] = [
     summary: "legal holds: who placed them, why and since when",
     store: "read",
     arguments: [],
-    options: { all: { help: "those that were lifted, too" }, also: ALSO, "exit-code": EXIT_CODE },
+    options: { all: { help: "include those that were lifted" }, also: ALSO, "exit-code": EXIT_CODE },
     examples: ["hold list env:DATABASE_URL --all"],
     load: () => import("../commands/hold-list.ts"),
   },
   {
     name: "hold lift",
-    summary: "let go of what a legal hold keeps; the hold stays in the list",
+    summary: "lift a legal hold; it stays in the list",
     store: "write",
     arguments: [{ name: "hold" }],
     options: { reason: REASON, by: BY, also: ALSO, "dry-run": DRY_RUN, yes: YES },
@@ -131,7 +131,7 @@ export const PEOPLE: readonly CommandSpec[] = [
       ledger: LEDGER,
       key: KEY,
       "key-file": KEY_FILE,
-      reason: { value: "text", help: "why, without naming a person; stands in the receipt" },
+      reason: { value: "text", help: "why, without naming a person; appears in the receipt" },
       "dry-run": DRY_RUN,
       yes: YES,
     },

@@ -10,8 +10,8 @@ export const SERVING: readonly CommandSpec[] = [
     arguments: [],
     options: {
       items: { value: "url", isStore: true, help: "serve the items of this store as well; it may be the same one" },
-      host: { value: "address", help: "127.0.0.1 unless told" },
-      port: { value: "n", help: "8420 unless told; 0 for any that is free" },
+      host: { value: "address", help: "the address to listen on (default 127.0.0.1)" },
+      port: { value: "n", help: "default 8420; 0 for any free port" },
       tokens: {
         value: "file",
         help: "who may do what: a JSON list, or one entry a line as `holdfast token` prints them",
@@ -31,11 +31,11 @@ export const SERVING: readonly CommandSpec[] = [
     store: "read",
     arguments: [],
     options: {
-      port: { value: "n", help: "8421 unless told, or the next that is free; 0 for any" },
+      port: { value: "n", help: "default 8421, or the next free port; 0 for any" },
       write: { help: "fork, answer and settle from the page; without it nothing can be changed" },
       "allow-delete": { help: "with --write: delete threads and erase people" },
       "no-open": { help: "print the address and open no browser" },
-      "cache-mb": { value: "n", help: "how much of the store is kept in memory; 256 unless told" },
+      "cache-mb": { value: "n", help: "how much of the store is kept in memory (default 256)" },
       ledger: {
         value: "url",
         help: "the store that remembers what was erased; or HOLDFAST_ERASURE_LEDGER. With the key in HOLDFAST_ERASURE_KEY",
@@ -54,7 +54,7 @@ export const SERVING: readonly CommandSpec[] = [
     options: {
       scopes: {
         value: "list",
-        help: "threads:read, threads:write, threads:delete, items:read, items:write, items:delete; the first two unless told",
+        help: "threads:read, threads:write, threads:delete, items:read, items:write, items:delete (default: the first two)",
       },
       tenant: { value: "name", help: "whose threads it reaches" },
     },
@@ -69,17 +69,17 @@ export const SERVING: readonly CommandSpec[] = [
     store: "none",
     arguments: [{ name: "folder", optional: true }],
     options: {
-      "keep-in": { value: "url", help: "the store of its threads; file:./threads unless told" },
-      model: { value: "name", help: "a model such as anthropic:… or openai:…; a few rules unless told" },
+      "keep-in": { value: "url", help: "the store of its threads (default file:./threads)" },
+      model: { value: "name", help: "a model such as anthropic:… or openai:… (default: a few rules, without a model)" },
       "dry-run": DRY_RUN,
     },
-    notes: "Writes agent.mjs, package.json and .env.example, and over nothing that is there.",
+    notes: "Writes agent.mjs, package.json and .env.example, and never overwrites a file.",
     examples: ["init my-agent", "init my-agent --keep-in sqlite:./agents.db"],
     load: () => import("../commands/init.ts"),
   },
   {
     name: "completion",
-    summary: "print what makes a shell complete commands and options",
+    summary: "print a script that completes commands and options in a shell",
     store: "none",
     arguments: [{ name: "shell" }],
     options: {},

@@ -16,12 +16,12 @@ export const UPKEEP: readonly CommandSpec[] = [
   },
   {
     name: "repair",
-    summary: "save what is whole of a damaged thread",
+    summary: "save the intact part of a damaged thread",
     store: "write",
     arguments: [THREAD],
     options: {
       to: { value: "thread", help: "make this thread of the newest checkpoint that can be loaded" },
-      salvage: { value: "file", help: "write what single records behind the damage still tell, for people to read" },
+      salvage: { value: "file", help: "write what single records after the damage still contain, for people to read" },
       "dry-run": DRY_RUN,
     },
     notes:
@@ -43,8 +43,8 @@ export const UPKEEP: readonly CommandSpec[] = [
       },
       cases: { value: "area", help: "only the cases of this area, such as append or search" },
       latency: { help: "measure latency only" },
-      scratch: { value: "prefix", help: "what the ids of its own threads begin with; doctor- unless told" },
-      clean: { help: "remove what an earlier run left behind that was killed, and do nothing else" },
+      scratch: { value: "prefix", help: "what the ids of its own threads begin with (default doctor-)" },
+      clean: { help: "remove what a killed run left behind, and do nothing else" },
       "dry-run": DRY_RUN,
       yes: YES,
     },
@@ -64,7 +64,7 @@ export const UPKEEP: readonly CommandSpec[] = [
       apply: { help: "run the statements; creates missing tables" },
       parts: {
         value: "list",
-        help: "checkpoints, store; those that are there unless told, or all where there are none",
+        help: "checkpoints, store (default: those that exist, or all if there are none)",
       },
       "dry-run": DRY_RUN,
     },
