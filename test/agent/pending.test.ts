@@ -77,6 +77,18 @@ describe("what waits is one list", () => {
     expect(await there.signals("t")).toEqual([]);
   });
 
+  test("an answer that is sent again under its id counts once; another one to the same question is refused", async () => {
+    const store = new MemoryStore();
+    const agent = agentOf({ model: scriptedModel([ALL]), tools: [pay, ask, ship], checkpointer: store.open() });
+    await agent.run("go", { threadId: "t" });
+    const there = store.open();
+    const answer = { id: "q/1", response: "a" };
+    for (let times = 0; times < 2; times++) await answerPending(there, "t", answer, { id: "mine" });
+    expect((await there.signals("t")).map(({ id }) => id)).toEqual(["mine"]);
+    const other = () => answerPending(there, "t", { ...answer, response: "b" }, { id: "other" });
+    expect(await failureOf(other)).toMatchObject({ code: "CONFLICT", message: expect.stringMatching(/sent before/) });
+  });
+
   test("an answer reaches a thread while a process runs it, and conflicts with nothing", async () => {
     const store = new MemoryStore();
     const [begun, go] = [gate(), gate()];

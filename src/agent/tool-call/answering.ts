@@ -3,6 +3,7 @@ import { contextOf } from "../../checkpoint/context.ts";
 import { answeredIn } from "../../checkpoint/find/inbox.ts";
 import type { CallSettlement } from "../../checkpoint/history/settling-calls.ts";
 import { isGraphs } from "../../checkpoint/record/record.ts";
+import { isKnownSignal } from "../../checkpoint/signals/mailbox.ts";
 import type { Answer } from "../../checkpoint/signals/signal.ts";
 import { loadState } from "../../checkpoint/thread/loaded-state.ts";
 import { Thread } from "../../checkpoint/thread/thread.ts";
@@ -10,6 +11,7 @@ import { StateError } from "../../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../../internal/known-options.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { type PendingCall, pendingIn } from "../../state/pending.ts";
+import { encodeText } from "../../state/values/codec.ts";
 import { answerInterrupt, type PersonAnswer } from "./interrupts.ts";
 
 export interface AnswerPendingOptions {
@@ -36,11 +38,14 @@ export async function answerPending(
   const { id, dryRun = false } = options;
   const given = (Array.isArray(answers) ? answers : [answers]) as readonly Answer[];
   const context = contextOf(checkpointer);
-  if (context !== undefined && isGraphs((await new Thread(context, threadId, "send").tail())?.thread)) {
+  const tail = context && (await new Thread(context, threadId, "send").tail());
+  if (context !== undefined && isGraphs(tail?.thread)) {
     const { answerGraph } = await import("../../checkpoint/graphs/graph-operations.ts");
     for (const answer of given) await answerGraph(context, threadId, answer, dryRun);
     return;
   }
+  // A repetition, whose first answer was lost.
+  if (id !== undefined && tail !== undefined && isKnownSignal(tail, id)) return;
   const state = await loadState(checkpointer, threadId);
   if (state === undefined) {
     throw new StateError("NOT_FOUND", `there is no thread ${JSON.stringify(threadId)}`, { threadId });
@@ -85,7 +90,7 @@ function settlementIn(answer: Answer): CallSettlement {
     return { outcome: "not-done", by, ...(typeof answer.decline === "string" && { reason: answer.decline }) };
   }
   const { response, reason } = answer;
-  const told = typeof response === "string" ? response : JSON.stringify(response);
+  const told = typeof response === "string" ? response : encodeText(response, "response");
   const result = response === null || response === undefined ? {} : { result: told };
   return { outcome: "done", by, ...(reason !== undefined && { reason }), ...result };
 }
