@@ -63,6 +63,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
  */
 const FLOORS: Readonly<Record<string, readonly string[]>> = {
   store: ["driver", "search", "key-value", "sql-store", "items", "writing", "."],
+  sealing: ["parts", "keys", "."],
 };
 
 /** Rooms that are shelves: what stands on them side by side does not know of each other. */
@@ -75,7 +76,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts":
     "the default of the option `now`; counts the storage's clock on between two measurements",
   "src/saver/saver.ts": "ids that grow with time",
-  "src/sealing/keyring-options.ts": "the default of the option `now`",
+  "src/sealing/keys/keyring-options.ts": "the default of the option `now`",
   "src/sealing/sealed-copy.ts": "the age of leftovers",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",

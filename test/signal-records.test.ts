@@ -11,7 +11,7 @@ import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
 import { REMEMBERED_MS } from "../src/checkpoint/signals/mailbox.ts";
 import { saverOf } from "../src/saver/checkpoint-saver.ts";
-import { Keyring } from "../src/sealing/keyring.ts";
+import { Keyring } from "../src/sealing/keys/keyring.ts";
 import { Sealing } from "../src/sealing/sealing.ts";
 import { AgentState } from "../src/state/agent-state.ts";
 import { userMessage } from "../src/state/message.ts";

@@ -6,9 +6,9 @@ export {
   type KeyProvider,
   newOuterKey,
   type WrappedKey,
-} from "../sealing/key-provider.ts";
-export { type KeyedPerson, Keyring } from "../sealing/keyring.ts";
-export type { KeyringOptions } from "../sealing/keyring-options.ts";
-export { type OciVaultClient, type OciVaultOptions, ociVaultKeys } from "../sealing/oci-vault.ts";
-export type { RotationOptions, RotationReport } from "../sealing/rotation.ts";
+} from "../sealing/keys/key-provider.ts";
+export { type KeyedPerson, Keyring } from "../sealing/keys/keyring.ts";
+export type { KeyringOptions } from "../sealing/keys/keyring-options.ts";
+export { type OciVaultClient, type OciVaultOptions, ociVaultKeys } from "../sealing/keys/oci-vault.ts";
+export type { RotationOptions, RotationReport } from "../sealing/keys/rotation.ts";
 export { Sealing, type SealingOptions } from "../sealing/sealing.ts";

@@ -5,12 +5,12 @@ import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-builtins.ts";
 import type { Namespace, StoreDriver } from "../store/driver/store-driver.ts";
-import type { NamedKey } from "./box.ts";
-import type { Keyring } from "./keyring.ts";
+import type { NamedKey } from "./keys/box.ts";
+import type { Keyring } from "./keys/keyring.ts";
+import { NO_PEOPLE } from "./parts/thread-people.ts";
 import { keyOfItem } from "./sealed-item.ts";
 import { peek, sealedRecord } from "./sealed-record.ts";
 import { STAGING_PREFIX } from "./staging.ts";
-import { NO_PEOPLE } from "./thread-people.ts";
 
 /**
  * The key of a tenant, to seal with. It is made for the first thing that is sealed, and

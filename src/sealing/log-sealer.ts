@@ -4,11 +4,19 @@ import { wordsOf } from "../checkpoint/record/plan-record.ts";
 import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/concurrency.ts";
-import type { NamedKey } from "./box.ts";
 import { keyToSealLogWith } from "./first-key.ts";
-import type { Keyring, KeysById, PersonKey } from "./keyring.ts";
-import type { PersonalPart } from "./parted-text.ts";
-import { contentOf, judgedWhole, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
+import type { NamedKey } from "./keys/box.ts";
+import type { Keyring, KeysById, PersonKey } from "./keys/keyring.ts";
+import type { PersonalPart } from "./parts/parted-text.ts";
+import {
+  contentOf,
+  judgedWhole,
+  namesNobody,
+  type OpenedContent,
+  partsOf,
+  peopleAfter,
+} from "./parts/personal-parts.ts";
+import { type KnownPeople, NO_PEOPLE, type ThreadPeople } from "./parts/thread-people.ts";
 import { putBack, type SealedPlace } from "./sealed-places.ts";
 import {
   type KeyedPart,
@@ -22,7 +30,6 @@ import {
   type TenantKey,
   withNewChecksum,
 } from "./sealed-record.ts";
-import { type KnownPeople, NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
 export interface SealerOptions {
   readonly keyring: Keyring;

@@ -4,8 +4,8 @@ import { openHeader } from "../checkpoint/record/record.ts";
 import { newId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import type { LogSealer } from "./log-sealer.ts";
+import type { ThreadPeople } from "./parts/thread-people.ts";
 import { STAGING_PREFIX } from "./staging.ts";
-import type { ThreadPeople } from "./thread-people.ts";
 
 /**
  * A copy under sealing: the source is read and opened, each record is sealed for

@@ -4,9 +4,9 @@ import { Sweep } from "../state/people/erasing.ts";
 import { decodeText, encodeText } from "../state/values/codec.ts";
 import { ownersOf, readableId } from "../store/driver/namespaces.ts";
 import type { ItemId, ItemWords, StoredItem } from "../store/driver/store-driver.ts";
-import { combinedKey, keyOfBox, type NamedKey, openBox, placeBytes, sealBox } from "./box.ts";
-import type { KeysById, PersonKey } from "./keyring.ts";
-import { type Parted, parted, restored } from "./parted-text.ts";
+import { combinedKey, keyOfBox, type NamedKey, openBox, placeBytes, sealBox } from "./keys/box.ts";
+import type { KeysById, PersonKey } from "./keys/keyring.ts";
+import { type Parted, parted, restored } from "./parts/parted-text.ts";
 
 /**
  * How an item lies in the store below once it is sealed: its value is one sealed

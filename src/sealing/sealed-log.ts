@@ -20,10 +20,10 @@ import { unsupported } from "../driver/driver.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { Recent } from "../internal/recent.ts";
-import type { Keyring } from "./keyring.ts";
+import type { Keyring } from "./keys/keyring.ts";
 import type { LogSealer } from "./log-sealer.ts";
+import { type KnownPeople, NO_PEOPLE, raised, type ThreadPeople } from "./parts/thread-people.ts";
 import { isStaging, STAGING_PREFIX } from "./staging.ts";
-import { type KnownPeople, NO_PEOPLE, raised, type ThreadPeople } from "./thread-people.ts";
 
 export interface SealedLogOptions {
   readonly keyring: () => Promise<Keyring>;

@@ -1,6 +1,6 @@
 import type { LogEntry } from "../checkpoint/log/thread-log.ts";
 import { type ErrorContext, StateError } from "../errors.ts";
-import { HEAD_BYTES, type NamedKey } from "./box.ts";
+import { HEAD_BYTES, type NamedKey } from "./keys/box.ts";
 
 /** Where a record belongs: what its boxes are bound to, and the error for a box in another place. */
 

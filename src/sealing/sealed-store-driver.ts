@@ -20,8 +20,8 @@ import { writeTerms } from "../store/driver/write-terms.ts";
 import { bm25Scores, countWords, type WordCounts } from "../store/search/bm25.ts";
 import { matches, projectFields } from "../store/search/item-fields.ts";
 import { TopHits } from "../store/search/top-hits.ts";
-import type { NamedKey } from "./box.ts";
-import type { Keyring } from "./keyring.ts";
+import type { NamedKey } from "./keys/box.ts";
+import type { Keyring } from "./keys/keyring.ts";
 import type { OpenedItem } from "./sealed-item.ts";
 
 export interface SealedStoreOptions {

@@ -3,7 +3,7 @@ import type { ThreadLog } from "../checkpoint/log/thread-log.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import type { StoreDriver } from "../store/driver/store-driver.ts";
 import type { StoreSealing } from "../store/items/store-access.ts";
-import { Keyring } from "./keyring.ts";
+import { Keyring } from "./keys/keyring.ts";
 import { SealedLog } from "./sealed-log.ts";
 import { SealedStoreDriver } from "./sealed-store-driver.ts";
 

@@ -2,7 +2,7 @@ import type { Forgets } from "../checkpoint/people/people-in-thread.ts";
 import type { ScrubReport } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import type { AppliedMark } from "../state/people/applied-mark.ts";
-import type { ActiveHolds } from "../state/people/legal-hold.ts";
+import type { ActiveHolds, HoldNote } from "../state/people/legal-hold.ts";
 import type { HeldBack, Unreached } from "./receipts.ts";
 
 /** Something about a person, and where it is. */
@@ -79,4 +79,28 @@ export interface ErasureParty {
   /** How far the party got, stored by the party itself: a restored backup of it thus shows that it is old. */
   mark(): Promise<AppliedMark | undefined>;
   setMark(mark: AppliedMark): Promise<void>;
+}
+
+/** Counts what holds keep in one backend. */
+export class HeldTally {
+  readonly #backend: string;
+  readonly #counts = new Map<string, HeldBack>();
+
+  constructor(backend: string) {
+    this.#backend = backend;
+  }
+
+  clear(): void {
+    this.#counts.clear();
+  }
+
+  add(hold: HoldNote, count: number): void {
+    const { id, reason, placedBy, placedAt } = hold;
+    const before = this.#counts.get(id)?.count ?? 0;
+    this.#counts.set(id, { id, reason, placedBy, placedAt, backend: this.#backend, count: before + count });
+  }
+
+  get list(): readonly HeldBack[] {
+    return [...this.#counts.values()];
+  }
 }

@@ -1,16 +1,55 @@
 import { createHash } from "node:crypto";
 import type { Forgets } from "../checkpoint/people/people-in-thread.ts";
+import { invalid, optionsOf } from "../driver/options.ts";
 import { ActiveHolds, noteOf } from "../state/people/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { forgetInHolds } from "../store/holds.ts";
-import type { EraseOptions } from "./erase-options.ts";
 import { eraseFrom } from "./erasing-from.ts";
 import { hasErased, heldBack, Tally, unfinished, withEarlier } from "./erasure-findings.ts";
-import type { ErasureLedger, ReadLedger, Tombstone } from "./erasure-ledger.ts";
+import {
+  type ErasureLedger,
+  faultInLedger,
+  type NotedMark,
+  noteLost,
+  type ReadLedger,
+  type Tombstone,
+  wentBack,
+} from "./erasure-ledger.ts";
 import type { ErasureParty, ReadHolds } from "./erasure-party.ts";
 import { type HoldBook, listHolds } from "./hold-books.ts";
-import { faultInLedger, type NotedMark, noteLost, wentBack } from "./ledger-fault.ts";
 import type { ErasedPlace, ErasureKeys, ErasureReceipt, HeldBack, Unreached } from "./receipts.ts";
+
+export interface EraseOptions {
+  /** Only finds and counts; writes nothing. @default false */
+  readonly dryRun?: boolean;
+  /** The reason, without personal data: it is part of the receipt. */
+  readonly reason?: string;
+  /** "keep" leaves checkpoints as they are and erases user data and items only. @default "erase" */
+  readonly process?: "erase" | "keep";
+  /** Issues a receipt although something could not be reached; the receipt says what. @default false */
+  readonly acceptUnreached?: boolean;
+  /** Gives a receipt although legal holds keep a part, and leaves that as it is; the receipt names the holds. @default false */
+  readonly acceptHeld?: boolean;
+}
+
+export function checkedOptions(userId: string, given: EraseOptions | undefined): EraseOptions {
+  const options = optionsOf("eraseUser", given, {
+    dryRun: true,
+    reason: true,
+    process: true,
+    acceptUnreached: true,
+    acceptHeld: true,
+  });
+  const { reason, process } = options;
+  if (process !== undefined && process !== "erase" && process !== "keep") {
+    throw invalid('process must be "erase" or "keep"');
+  }
+  if (reason !== undefined && (typeof reason !== "string" || reason.length > 200)) {
+    throw invalid("reason must be a text of at most 200 characters");
+  }
+  if (reason?.includes(userId)) throw invalid("reason must not name the person: it stands in the receipt for ever");
+  return options;
+}
 
 /** What a receipt may leave out, as long as it says so. */
 export type AcceptedGaps = Pick<EraseOptions, "acceptUnreached" | "acceptHeld">;

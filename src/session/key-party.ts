@@ -1,6 +1,5 @@
-import type { Keyring } from "../sealing/keyring.ts";
-import type { ErasureParty } from "./erasure-party.ts";
-import { HeldTally } from "./held-tally.ts";
+import type { Keyring } from "../sealing/keys/keyring.ts";
+import { type ErasureParty, HeldTally } from "./erasure-party.ts";
 
 /**
  * The keys of people, as a participant in an erasure. It comes last: while the key

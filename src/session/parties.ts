@@ -28,8 +28,7 @@ import type { StoreItem } from "../store/items/items.ts";
 import { accessOf, type StoreAccess } from "../store/items/store-access.ts";
 import { replaceUnlessHeld } from "../store/removing-items.ts";
 import { GATE, type GateEntries } from "../store/writing/writers-gate.ts";
-import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
-import { HeldTally } from "./held-tally.ts";
+import { type ErasureParty, HeldTally, type PersonalPlace } from "./erasure-party.ts";
 import { USER_ROOT } from "./user-store.ts";
 
 const OPAQUE =

@@ -2,9 +2,8 @@ import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import type { LegalHold } from "../state/people/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import type { EraseOptions } from "./erase-options.ts";
 import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
-import type { ReplayedErasures, ResumeOptions } from "./erasure-run.ts";
+import type { EraseOptions, ReplayedErasures, ResumeOptions } from "./erasure-run.ts";
 import type { HoldRequest, LiftRequest, ListedHold } from "./hold-books.ts";
 import type { PersonalDataWork } from "./personal-data-work.ts";
 import {
@@ -16,7 +15,7 @@ import {
   type Unreached,
 } from "./receipts.ts";
 import type { RetentionReport } from "./retention.ts";
-import type { RetentionOptions, RetentionOutcome } from "./retention-options.ts";
+import type { RetentionOptions, RetentionOutcome } from "./retention-rules.ts";
 
 export interface InventoryPlace {
   readonly backend: string;

@@ -1,6 +1,8 @@
 import { invalid, optionsOf } from "../driver/options.ts";
 import { ownersOf } from "../store/driver/namespaces.ts";
 import type { Namespace } from "../store/driver/store-driver.ts";
+import type { RetentionReceipt } from "./receipts.ts";
+import type { RetentionReport } from "./retention.ts";
 
 /**
  * How long something is kept. The first rule of a list that fits a thread or an
@@ -75,7 +77,7 @@ const NAMES = {
   namespace: true,
 } as const;
 
-export function assertRules(rules: unknown): asserts rules is readonly RetentionRule[] {
+function assertRules(rules: unknown): asserts rules is readonly RetentionRule[] {
   if (!Array.isArray(rules) || rules.length === 0) {
     throw invalid('applyRetention() needs rules: a list such as [{ category: "process", olderThanDays: 90 }]');
   }
@@ -110,4 +112,29 @@ function faultIn({
     return "namespace is a list of texts, and for items: threads have a threadPrefix";
   }
   return undefined;
+}
+
+export interface RetentionOptions {
+  /** The first one that fits decides. */
+  readonly rules: readonly RetentionRule[];
+  /** Looks and counts, and takes nothing. @default false */
+  readonly dryRun?: boolean;
+  /** Why, in words without personal data: they stand in the receipt. */
+  readonly reason?: string;
+}
+
+/** What went, and the proof of it. */
+export interface RetentionOutcome extends RetentionReport {
+  readonly receipt: RetentionReceipt;
+}
+
+export function retentionOptions(given: RetentionOptions): RetentionOptions {
+  const options = optionsOf("applyRetention", given, { rules: true, dryRun: true, reason: true });
+  const { rules, dryRun, reason } = options;
+  assertRules(rules);
+  if (dryRun !== undefined && typeof dryRun !== "boolean") throw invalid("dryRun must be true or false");
+  if (reason !== undefined && (typeof reason !== "string" || reason.length > 200)) {
+    throw invalid("reason must be a text of at most 200 characters");
+  }
+  return options;
 }

@@ -9,7 +9,7 @@ import type { BaseStore } from "../store/base-store.ts";
 import { activeHoldsIn, holdOnItem } from "../store/holds.ts";
 import type { StoreItem } from "../store/items/items.ts";
 import { accessOf } from "../store/items/store-access.ts";
-import { HeldTally } from "./held-tally.ts";
+import { HeldTally } from "./erasure-party.ts";
 import type { HeldBack } from "./receipts.ts";
 import { isEphemeral, type RetentionRule, ruleForItem, ruleForThread, whyOf } from "./retention-rules.ts";
 

@@ -6,7 +6,7 @@ import { contextOf } from "../checkpoint/context.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { type Names, optionsOf } from "../driver/options.ts";
 import { described } from "../internal/known-options.ts";
-import { Keyring } from "../sealing/keyring.ts";
+import { Keyring } from "../sealing/keys/keyring.ts";
 import { keyringOf } from "../sealing/sealing.ts";
 import type { ErasureParty } from "../session/erasure-party.ts";
 import type { ReplayedErasures, ResumeOptions } from "../session/erasure-run.ts";

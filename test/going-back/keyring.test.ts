@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { Keyring } from "../../src/sealing/keyring.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { Store } from "../../src/store/store.ts";
 import { conversation, loaded, textsOf } from "../../src/testing/checkpointer-cases/conversations.ts";

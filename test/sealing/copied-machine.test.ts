@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newOuterKey } from "../../src/sealing/key-provider.ts";
+import { newOuterKey } from "../../src/sealing/keys/key-provider.ts";
 import { Programs } from "../processes/programs.ts";
 
 const PROGRAM = "copied-machine-program";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { openStore } from "../../src/backends/open-store.ts";
-import { Keyring } from "../../src/sealing/keyring.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { CoreUserStore } from "../../src/session/user-store.ts";
 import { AgentState } from "../../src/state/agent-state.ts";

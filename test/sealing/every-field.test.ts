@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { openStore } from "../../src/backends/open-store.ts";
-import type { Keyring } from "../../src/sealing/keyring.ts";
+import type { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { fillEveryField, missingIn, storable, storedText, Words, wordsIn } from "../session/every-field.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { Keyring } from "../../src/sealing/keyring.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";

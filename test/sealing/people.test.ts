@@ -4,7 +4,7 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { isReadable } from "../../src/checkpoint/log/listed-threads.ts";
 import { PrefixLog } from "../../src/checkpoint/log/prefix-log.ts";
 import type { LogChain, ThreadLog } from "../../src/checkpoint/log/thread-log.ts";
-import { Keyring } from "../../src/sealing/keyring.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
-import { createKeyFile, fileKeys, type KeyProvider, newOuterKey } from "../../src/sealing/key-provider.ts";
-import { Keyring } from "../../src/sealing/keyring.ts";
+import { createKeyFile, fileKeys, type KeyProvider, newOuterKey } from "../../src/sealing/keys/key-provider.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-providers-"));

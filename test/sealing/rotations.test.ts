@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import type { Page } from "../../src/driver/page.ts";
-import type { KeyProvider } from "../../src/sealing/key-provider.ts";
-import { Keyring } from "../../src/sealing/keyring.ts";
+import type { KeyProvider } from "../../src/sealing/keys/key-provider.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
 import type { Namespace } from "../../src/store/driver/store-driver.ts";
 import type { ListOptions, PutOptions, PutResult, StoreItem } from "../../src/store/items/items.ts";
 import { sampleKeyring } from "./sample-keyring.ts";

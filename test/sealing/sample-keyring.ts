@@ -1,7 +1,7 @@
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
-import { environmentKeys, newOuterKey } from "../../src/sealing/key-provider.ts";
-import { Keyring } from "../../src/sealing/keyring.ts";
-import type { KeyringOptions } from "../../src/sealing/keyring-options.ts";
+import { environmentKeys, newOuterKey } from "../../src/sealing/keys/key-provider.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
+import type { KeyringOptions } from "../../src/sealing/keys/keyring-options.ts";
 
 let variables = 0;
 

@@ -1,9 +1,8 @@
 import type { LogRecord } from "../../src/checkpoint/log/thread-log.ts";
-import { isBodyPart } from "../../src/sealing/header-content.ts";
-import type { Keyring } from "../../src/sealing/keyring.ts";
+import type { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { peekItem } from "../../src/sealing/sealed-item.ts";
 import { headerPlace, partPlace } from "../../src/sealing/sealed-places.ts";
-import { peek } from "../../src/sealing/sealed-record.ts";
+import { isBodyPart, peek } from "../../src/sealing/sealed-record.ts";
 import type { StoredItem } from "../../src/store/driver/store-driver.ts";
 
 /** A box that needs people's keys, as it is stored. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryStore } from "../../src/backends/memory/store.ts";
-import type { Keyring } from "../../src/sealing/keyring.ts";
+import type { Keyring } from "../../src/sealing/keys/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { attributed } from "../../src/state/people/subjects.ts";
 import { accessOf } from "../../src/store/items/store-access.ts";

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KmsCryptoClient } from "oci-keymanagement";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Keyring } from "../../src/sealing/keyring.ts";
-import { ociVaultKeys } from "../../src/sealing/oci-vault.ts";
+import { Keyring } from "../../src/sealing/keys/keyring.ts";
+import { ociVaultKeys } from "../../src/sealing/keys/oci-vault.ts";
 import { faultInSignature, keyIdOf, newUser } from "../oci-stand-in/signature.ts";
 import { sampleKeyring } from "../sealing/sample-keyring.ts";
 

@@ -1,5 +1,5 @@
 import type { Cipheriv } from "node:crypto";
-import { nodeCrypto } from "../internal/node-builtins.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 
 /**
  * XAES-256-GCM (c2sp.org/XAES-256-GCM) with nonces of 24 bytes, which are made from

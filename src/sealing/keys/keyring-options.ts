@@ -1,5 +1,5 @@
-import { invalid, optionsOf } from "../driver/options.ts";
-import { BaseStore } from "../store/base-store.ts";
+import { invalid, optionsOf } from "../../driver/options.ts";
+import { BaseStore } from "../../store/base-store.ts";
 import type { KeyProvider } from "./key-provider.ts";
 import { OuterKeys } from "./outer-keys.ts";
 

@@ -1,10 +1,10 @@
-import { invalid, optionsOf } from "../driver/options.ts";
-import { StateError } from "../errors.ts";
+import { invalid, optionsOf } from "../../driver/options.ts";
+import { StateError } from "../../errors.ts";
 import { placeBytes } from "./box.ts";
-import { nameOfKey } from "./key-names.ts";
 import {
   type Kept,
   type KeyShelf,
+  nameOfKey,
   PEOPLE,
   type PersonItem,
   type RingItem,

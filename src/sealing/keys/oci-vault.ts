@@ -1,5 +1,5 @@
-import { invalid, optionsOf } from "../driver/options.ts";
-import { reasonOf, StateError } from "../errors.ts";
+import { invalid, optionsOf } from "../../driver/options.ts";
+import { reasonOf, StateError } from "../../errors.ts";
 import { KEY_BYTES } from "./box.ts";
 import type { KeyProvider, WrappedKey } from "./key-provider.ts";
 

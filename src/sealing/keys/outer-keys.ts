@@ -1,6 +1,6 @@
-import { reasonOf, StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-builtins.ts";
-import { inTime } from "../internal/time.ts";
+import { reasonOf, StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
+import { inTime } from "../../internal/time.ts";
 import { KEY_BYTES } from "./box.ts";
 import type { KeyProvider, WrappedKey } from "./key-provider.ts";
 

@@ -1,5 +1,5 @@
-import { newId } from "../driver/ids.ts";
-import { StateError } from "../errors.ts";
+import { newId } from "../../driver/ids.ts";
+import { StateError } from "../../errors.ts";
 import { newKey, openBox, placeBytes, sealBox } from "./box.ts";
 import type { Kept, KeyShelf, MasterKey, RingItem, Wrapped } from "./key-shelf.ts";
 import type { OuterKeys } from "./outer-keys.ts";

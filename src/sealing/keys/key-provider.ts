@@ -1,8 +1,8 @@
 import { open, readFile, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
-import { invalid } from "../driver/options.ts";
-import { type ErrorCode, StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-builtins.ts";
+import { invalid } from "../../driver/options.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import { KEY_BYTES, openBox, sealBox } from "./box.ts";
 
 /** A key as it is stored: only its provider can unwrap it. */

@@ -1,4 +1,4 @@
-import type { KnownPlace } from "../checkpoint/log/thread-log.ts";
+import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
 
 /**
  * What has to be known about a thread before one of its records can be judged. People are named by their keys.

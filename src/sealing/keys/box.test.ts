@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { nodeCrypto } from "../internal/node-builtins.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
 import {
   combinedKey,
   HEAD_BYTES,

@@ -1,14 +1,24 @@
 /** Long because it is the whole life of a key: made, found, kept at hand, renewed and destroyed, each under the same rules. */
 
-import type { ScrubReport } from "../driver/driver.ts";
-import { newId } from "../driver/ids.ts";
-import { StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-builtins.ts";
-import { Recent } from "../internal/recent.ts";
-import { type AppliedMark, laterMark } from "../state/people/applied-mark.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
+import { newId } from "../../driver/ids.ts";
+import { StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-builtins.ts";
+import { Recent } from "../../internal/recent.ts";
+import { type AppliedMark, laterMark } from "../../state/people/applied-mark.ts";
 import { type NamedKey, newKey, placeBytes } from "./box.ts";
-import { isOneKeysTrouble, knowsKey, nameOfKey, partsOfId } from "./key-names.ts";
-import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
+import {
+  isOneKeysTrouble,
+  type Kept,
+  KeyShelf,
+  knowsKey,
+  nameOfKey,
+  PEOPLE,
+  type PersonItem,
+  partsOfId,
+  type RingItem,
+  type Wrapped,
+} from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
 import { MasterKeys, newMaster, type StoredKey } from "./master-keys.ts";
 import type { RotationOptions, RotationReport } from "./rotation.ts";
