@@ -64,6 +64,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
 const FLOORS: Readonly<Record<string, readonly string[]>> = {
   store: ["driver", "search", "key-value", "sql-store", "items", "writing", "."],
   sealing: ["parts", "keys", "."],
+  server: ["request", "tenants", "."],
 };
 
 /** Rooms that are shelves: what stands on them side by side does not know of each other. */
@@ -78,7 +79,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/saver/saver.ts": "ids that grow with time",
   "src/sealing/keys/keyring-options.ts": "the default of the option `now`",
   "src/sealing/sealed-copy.ts": "the age of leftovers",
-  "src/server/rate-limiter.ts": "the default of its clock",
+  "src/server/request/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
   "src/agent/run/only-writer.ts": "how long a run waits for another, and spreads those that begin again",

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./request/refusal.ts";
 
 interface Usage {
   /** Requests that are under way. */

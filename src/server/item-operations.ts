@@ -32,11 +32,11 @@ import type { ItemOperation } from "../wire/item-routes.ts";
 import { faultInShape, type JsonLimits } from "../wire/json-shape.ts";
 import { ABSENT } from "../wire/messages.ts";
 import { MAX_PAGE_ITEMS } from "../wire/protocol.ts";
-import { type Answer, jsonAnswer } from "./answers.ts";
 import type { AdmittedRequest } from "./operations.ts";
-import { asRefusal, Refusal } from "./refusal.ts";
-import type { TenantStore } from "./tenant-store.ts";
-import { assertNoUnseenHoldOnItems } from "./unseen-holds.ts";
+import { type Answer, jsonAnswer } from "./request/answers.ts";
+import { asRefusal, Refusal } from "./request/refusal.ts";
+import type { TenantStore } from "./tenants/tenant-store.ts";
+import { assertNoUnseenHoldOnItems } from "./tenants/unseen-holds.ts";
 
 export interface ItemRequest extends AdmittedRequest {
   /** The tenant's items. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { SentAnswer } from "./answers.ts";
-import type { Principal } from "./authentication.ts";
-import { tooLarge } from "./bodies.ts";
-import { partsOf, type ReadHeaders, type ServiceCall } from "./calls.ts";
 import type { BytesOfRequest } from "./pending-bytes.ts";
+import type { SentAnswer } from "./request/answers.ts";
+import type { Principal } from "./request/authentication.ts";
+import { tooLarge } from "./request/bodies.ts";
+import { partsOf, type ReadHeaders, type ServiceCall } from "./request/calls.ts";
 
 export const headersOf = ({ headers }: Pick<IncomingMessage, "headers">): ReadHeaders => ({
   get: (name) => headers[name.toLowerCase()]?.toString() ?? null,

@@ -22,13 +22,13 @@ import { entityTag, writeIdFromKey } from "../wire/names.ts";
 import { describeProtocol } from "../wire/openapi.ts";
 import { EVENTS_TYPE, MAX_PAGE_ITEMS, MAX_WORDS } from "../wire/protocol.ts";
 import type { ServiceOperation, ThreadOperation } from "../wire/routes.ts";
-import { type Answer, frameAnswer, jsonAnswer } from "./answers.ts";
-import type { Principal } from "./authentication.ts";
-import type { ReadHeaders } from "./calls.ts";
-import { assertSamePlace, hold, onePlace, type Preconditions } from "./preconditions.ts";
-import { asRefusal, Refusal } from "./refusal.ts";
-import type { TenantLog } from "./tenant-log.ts";
-import { assertNoUnseenHold } from "./unseen-holds.ts";
+import { type Answer, frameAnswer, jsonAnswer } from "./request/answers.ts";
+import type { Principal } from "./request/authentication.ts";
+import type { ReadHeaders } from "./request/calls.ts";
+import { assertSamePlace, hold, onePlace, type Preconditions } from "./request/preconditions.ts";
+import { asRefusal, Refusal } from "./request/refusal.ts";
+import type { TenantLog } from "./tenants/tenant-log.ts";
+import { assertNoUnseenHold } from "./tenants/unseen-holds.ts";
 import type { Watches } from "./watches.ts";
 
 /** A request that was let in: authenticated, of a known route, with the scope that the route asks for. */

@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./request/refusal.ts";
 
 /**
  * What the service holds in memory for its clients: bodies that arrive, and answers that are not taken yet. It is

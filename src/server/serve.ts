@@ -2,16 +2,23 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { StateError } from "../errors.ts";
-import { assertPlainTarget, assertWelcome } from "./admission.ts";
-import { failureAnswer, type SentAnswer, sendable } from "./answers.ts";
 import { Service } from "./app.ts";
 import { Connections } from "./connections.ts";
-import { corsHeaders } from "./cors.ts";
 import { callOf, headersOf, sendTo } from "./node-calls.ts";
-import { assertKnown, invalid } from "./option-rules.ts";
-import { LOOPBACK_HOSTS, owners, type ServiceOptions, type ServiceSettings, settingsOf, shareOf } from "./options.ts";
 import { PendingBytes } from "./pending-bytes.ts";
-import { Refusal } from "./refusal.ts";
+import { assertPlainTarget, assertWelcome } from "./request/admission.ts";
+import { failureAnswer, type SentAnswer, sendable } from "./request/answers.ts";
+import { corsHeaders } from "./request/cors.ts";
+import { assertKnown, invalid } from "./request/option-rules.ts";
+import {
+  LOOPBACK_HOSTS,
+  owners,
+  type ServiceOptions,
+  type ServiceSettings,
+  settingsOf,
+  shareOf,
+} from "./request/options.ts";
+import { Refusal } from "./request/refusal.ts";
 
 export interface ServeOptions extends ServiceOptions {
   /** The address to listen on. Any other than loopback needs `auth`, and TLS in front. @default "127.0.0.1" */

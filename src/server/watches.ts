@@ -3,9 +3,9 @@ import { StateError } from "../errors.ts";
 import { sleep } from "../internal/time.ts";
 import { entityTag } from "../wire/names.ts";
 import { EVENTS_TYPE, HEARTBEAT_MS } from "../wire/protocol.ts";
-import type { Answer } from "./answers.ts";
-import { Refusal } from "./refusal.ts";
-import type { TenantLog } from "./tenant-log.ts";
+import type { Answer } from "./request/answers.ts";
+import { Refusal } from "./request/refusal.ts";
+import type { TenantLog } from "./tenants/tenant-log.ts";
 
 const encoder = new TextEncoder();
 const CHANGE = encoder.encode("event: change\ndata:\n\n");

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { assertThreadId } from "../driver/ids.ts";
-import { assertPlainTarget, assertWelcome } from "../server/admission.ts";
-import type { Authentication } from "../server/authentication.ts";
-import { Refusal } from "../server/refusal.ts";
+import { assertPlainTarget, assertWelcome } from "../server/request/admission.ts";
+import type { Authentication } from "../server/request/authentication.ts";
+import { Refusal } from "../server/request/refusal.ts";
 import { decodeSegment } from "../wire/names.ts";
 import { StudioRequest } from "./request.ts";
 import { ROUTES, type RouteName, type StudioRoute } from "./routes.ts";

@@ -1,5 +1,5 @@
 import { assertCheckpointId } from "../driver/ids.ts";
-import { Refusal } from "../server/refusal.ts";
+import { Refusal } from "../server/request/refusal.ts";
 import type { ValuePath } from "./api.ts";
 
 /** One request that was let in, as its answer sees it. */

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { ERROR_CODES, type ErrorCode, StateError } from "../errors.ts";
 import { redact } from "../internal/redact.ts";
-import { Refusal } from "../server/refusal.ts";
+import { Refusal } from "../server/request/refusal.ts";
 import { STATUS_OF } from "../wire/problems.ts";
 import type { PageFile } from "./page-files.ts";
 import { MOST_ANSWER_BYTES } from "./routes.ts";

@@ -9,7 +9,7 @@ import { openCheckpointer } from "../../src/backends/open.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { createApp, createToken, type ServeOptions, serve, type TokenEntry } from "../../src/entry/server.ts";
 import { AgentState, BaseCheckpointer, userMessage } from "../../src/index.ts";
-import { RateLimiter } from "../../src/server/rate-limiter.ts";
+import { RateLimiter } from "../../src/server/request/rate-limiter.ts";
 import { atCall, FaultyLog } from "../../src/testing/faulty-log.ts";
 import { pathOf } from "../../src/wire/routes.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";

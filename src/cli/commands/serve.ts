@@ -1,5 +1,5 @@
 import { sleep } from "../../internal/time.ts";
-import type { TokenEntry } from "../../server/authentication.ts";
+import type { TokenEntry } from "../../server/request/authentication.ts";
 import { serve } from "../../server/serve.ts";
 import type { Store } from "../../store/store.ts";
 import type { CommandCall } from "../command.ts";

@@ -1,4 +1,4 @@
-import { createToken } from "../../server/authentication.ts";
+import { createToken } from "../../server/request/authentication.ts";
 import { SCOPES } from "../../wire/protocol.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";

@@ -1,4 +1,4 @@
-import { Refusal } from "../../server/refusal.ts";
+import { Refusal } from "../../server/request/refusal.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import { diffStates, type StateDiff } from "../../state/diff.ts";
 import type { DiffAnswer, DiffSide, FieldChange } from "../api.ts";

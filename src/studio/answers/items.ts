@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { Refusal } from "../../server/refusal.ts";
+import { Refusal } from "../../server/request/refusal.ts";
 import type { StoreItem } from "../../store/items/items.ts";
 import type { Store } from "../../store/store.ts";
 import type { ItemAnswer, ItemRow, ItemsAnswer, NamespacesAnswer, NeighboursAnswer } from "../items-api.ts";

@@ -1,6 +1,6 @@
 import { metadataOf } from "../../checkpoint/find/summary.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
-import { Refusal } from "../../server/refusal.ts";
+import { Refusal } from "../../server/request/refusal.ts";
 import { isInDoubt } from "../../state/call-facts.ts";
 import type { ToolExecution } from "../../state/fields.ts";
 import { openCallsIn } from "../../state/tool-calls.ts";

@@ -5,7 +5,7 @@ import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
 import { Thread } from "../../checkpoint/thread/thread.ts";
 import { newId } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
-import { Refusal } from "../../server/refusal.ts";
+import { Refusal } from "../../server/request/refusal.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { StudioRequest } from "../request.ts";
 import type { DeletePlan, WrittenAnswer } from "../service-api.ts";

@@ -1,7 +1,7 @@
-import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { type CheckpointContext, contextOf } from "../checkpoint/context.ts";
-import type { BaseStore } from "../store/base-store.ts";
-import { accessOf, type StoreAccess } from "../store/items/store-access.ts";
+import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
+import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
+import type { BaseStore } from "../../store/base-store.ts";
+import { accessOf, type StoreAccess } from "../../store/items/store-access.ts";
 import type { TokenEntry } from "./authentication.ts";
 import { assertKnown, assertLimits, invalid } from "./option-rules.ts";
 

@@ -1,5 +1,5 @@
-import { PROTOCOL_HEADER } from "../wire/protocol.ts";
-import { OPERATIONS, ROUTES } from "../wire/routes.ts";
+import { PROTOCOL_HEADER } from "../../wire/protocol.ts";
+import { OPERATIONS, ROUTES } from "../../wire/routes.ts";
 import type { Answer } from "./answers.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { HOLDS } from "../state/people/legal-hold.ts";
-import type { Principal } from "./authentication.ts";
-import { Refusal } from "./refusal.ts";
+import { HOLDS } from "../../state/people/legal-hold.ts";
+import type { Principal } from "../request/authentication.ts";
+import { Refusal } from "../request/refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
 import type { TenantStore } from "./tenant-store.ts";
 

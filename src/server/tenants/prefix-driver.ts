@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ScrubReport } from "../../driver/driver.ts";
 import type { ErrorCode } from "../../errors.ts";
-import { encodeId } from "./namespaces.ts";
+import { encodeId } from "../../store/driver/namespaces.ts";
 import type {
   Change,
   ItemId,
@@ -12,7 +12,7 @@ import type {
   StoreDriverCapabilities,
   StoredItem,
   WriteOutcome,
-} from "./store-driver.ts";
+} from "../../store/driver/store-driver.ts";
 
 /**
  * The part of a storage below one namespace, as a storage: its holder sees and reaches

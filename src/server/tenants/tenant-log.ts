@@ -1,7 +1,7 @@
-import { CheckpointContext } from "../checkpoint/context.ts";
-import { catchUpIndex } from "../checkpoint/find/searching.ts";
-import { recordsIn } from "../checkpoint/log/driver-rules.ts";
-import { PrefixLog } from "../checkpoint/log/prefix-log.ts";
+import { CheckpointContext } from "../../checkpoint/context.ts";
+import { catchUpIndex } from "../../checkpoint/find/searching.ts";
+import { recordsIn } from "../../checkpoint/log/driver-rules.ts";
+import { PrefixLog } from "../../checkpoint/log/prefix-log.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -14,17 +14,17 @@ import type {
   LogPage,
   SearchHit,
   ThreadTail,
-} from "../checkpoint/log/thread-log.ts";
-import { type SendOptions, type Sent, sendSignal } from "../checkpoint/signals/sending.ts";
-import type { Signal } from "../checkpoint/signals/signal.ts";
-import type { CallPlace } from "../driver/call.ts";
-import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
-import { Warnings } from "../driver/warnings.ts";
-import { StateError } from "../errors.ts";
-import { isSearchWord } from "../state/words.ts";
+} from "../../checkpoint/log/thread-log.ts";
+import { type SendOptions, type Sent, sendSignal } from "../../checkpoint/signals/sending.ts";
+import type { Signal } from "../../checkpoint/signals/signal.ts";
+import type { CallPlace } from "../../driver/call.ts";
+import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
+import { Warnings } from "../../driver/warnings.ts";
+import { StateError } from "../../errors.ts";
+import { isSearchWord } from "../../state/words.ts";
+import { Refusal } from "../request/refusal.ts";
 import { AppendGate } from "./append-gate.ts";
 import type { CursorSigner } from "./cursors.ts";
-import { Refusal } from "./refusal.ts";
 
 export interface PageQuery {
   readonly prefix: string;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { SCOPES, type Scope } from "../wire/protocol.ts";
+import { SCOPES, type Scope } from "../../wire/protocol.ts";
 import { assertKnown, invalid } from "./option-rules.ts";
 import { Refusal } from "./refusal.ts";
 

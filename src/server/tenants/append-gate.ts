@@ -1,9 +1,9 @@
-import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../checkpoint/log/driver-rules.ts";
-import type { AppendOutcome, AppendRequest, KnownPlace, LogEntry } from "../checkpoint/log/thread-log.ts";
-import { openHeader } from "../checkpoint/record/record.ts";
-import { MOST_WAITING } from "../checkpoint/signals/mailbox.ts";
-import { Recent } from "../internal/recent.ts";
-import { Refusal } from "./refusal.ts";
+import { isSamePlace, namesOf, placeOfTail, recordsIn } from "../../checkpoint/log/driver-rules.ts";
+import type { AppendOutcome, AppendRequest, KnownPlace, LogEntry } from "../../checkpoint/log/thread-log.ts";
+import { openHeader } from "../../checkpoint/record/record.ts";
+import { MOST_WAITING } from "../../checkpoint/signals/mailbox.ts";
+import { Recent } from "../../internal/recent.ts";
+import { Refusal } from "../request/refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
 
 /** Where a thread stood at some moment, and what its newest record said. */

@@ -1,4 +1,4 @@
-import { type ErrorCode, StateError } from "../errors.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
 
 /** A request that is refused for its own fault. Unlike a failure of the storage, its words may be shown to the client. */
 export class Refusal extends StateError {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { type ErrorCode, StateError } from "../errors.ts";
-import { MalformedMessage } from "../wire/fields.ts";
-import { problemOf, STATUS_OF } from "../wire/problems.ts";
-import { FRAME_TYPE, JSON_TYPE, PROBLEM_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../wire/protocol.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { MalformedMessage } from "../../wire/fields.ts";
+import { problemOf, STATUS_OF } from "../../wire/problems.ts";
+import { FRAME_TYPE, JSON_TYPE, PROBLEM_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../wire/protocol.ts";
 import type { ReadHeaders } from "./calls.ts";
 import type { ReportedFailure } from "./options.ts";
 import { Refusal } from "./refusal.ts";

@@ -1,5 +1,5 @@
-import { StateError } from "../errors.ts";
-import { described } from "../internal/known-options.ts";
+import { StateError } from "../../errors.ts";
+import { described } from "../../internal/known-options.ts";
 
 export const invalid = (message: string): StateError => new StateError("INVALID_ARGUMENT", `serve(): ${message}`);
 

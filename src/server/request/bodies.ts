@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { inTime } from "../internal/time.ts";
+import { inTime } from "../../internal/time.ts";
 import type { ReadHeaders } from "./calls.ts";
 import { Refusal } from "./refusal.ts";
 

@@ -1,7 +1,6 @@
-import type { CallPlace } from "../driver/call.ts";
-import { StateError } from "../errors.ts";
-import { compareIds, compareNamespaces, MAX_NAMESPACE_BYTES } from "../store/driver/namespaces.ts";
-import { PrefixStoreDriver } from "../store/driver/prefix-driver.ts";
+import type { CallPlace } from "../../driver/call.ts";
+import { StateError } from "../../errors.ts";
+import { compareIds, compareNamespaces, MAX_NAMESPACE_BYTES } from "../../store/driver/namespaces.ts";
 import type {
   Change,
   ItemId,
@@ -11,10 +10,11 @@ import type {
   StoreDriver,
   StoredItem,
   WriteOutcome,
-} from "../store/driver/store-driver.ts";
-import type { StoreAccess } from "../store/items/store-access.ts";
-import type { RankedAnswer, RemoteStoreCapabilities } from "../wire/item-messages.ts";
-import { Refusal } from "./refusal.ts";
+} from "../../store/driver/store-driver.ts";
+import type { StoreAccess } from "../../store/items/store-access.ts";
+import type { RankedAnswer, RemoteStoreCapabilities } from "../../wire/item-messages.ts";
+import { Refusal } from "../request/refusal.ts";
+import { PrefixStoreDriver } from "./prefix-driver.ts";
 
 /** An answer is cut off behind this much; one item is always in it. */
 const ANSWER_BYTES = 8 * 1024 * 1024;

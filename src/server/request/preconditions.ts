@@ -1,5 +1,5 @@
-import type { KnownPlace } from "../checkpoint/log/thread-log.ts";
-import { entityTag, placeFromTag } from "../wire/names.ts";
+import type { KnownPlace } from "../../checkpoint/log/thread-log.ts";
+import { entityTag, placeFromTag } from "../../wire/names.ts";
 import { type Answer, problemAnswer } from "./answers.ts";
 import type { ReadHeaders } from "./calls.ts";
 import { Refusal } from "./refusal.ts";

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { TokenEntry } from "./authentication.ts";
-import { Refusal } from "./refusal.ts";
+import type { TokenEntry } from "../request/authentication.ts";
+import { Refusal } from "../request/refusal.ts";
 
 /**
  * Cursors are a driver's own words and may name things of the whole store. Each
