@@ -9,7 +9,14 @@ import type { UserMessage } from "../state/message.ts";
 import { parentOf } from "../state/tool-calls.ts";
 import type { FollowOptions } from "./page/following.ts";
 import type { UIMessage } from "./page/ui-messages.ts";
-import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
+import {
+  type NodeResponse,
+  nothingUnderWay,
+  pipeEvents,
+  sseResponse,
+  streamOf,
+  type UIResponseOptions,
+} from "./page/ui-response.ts";
 import type { UIMessageChunk } from "./page/ui-stream.ts";
 import { currentTurn } from "./run/turns.ts";
 import type { Run } from "./run.ts";
@@ -148,6 +155,14 @@ export class AgentThread<Output = unknown, Runtime = unknown> {
     const { isUnderWay } = await import("./page/following.ts");
     if (!isUnderWay(await this.state())) return nothingUnderWay();
     return sseResponse(this.toUIMessageStream(options), options);
+  }
+
+  /** The same for `node:http` and Express. */
+  async pipe(response: NodeResponse, options: FollowOptions & UIResponseOptions = {}): Promise<void> {
+    const { isUnderWay } = await import("./page/following.ts");
+    if (isUnderWay(await this.state())) return pipeEvents(this.toUIMessageStream(options), response, options);
+    response.writeHead(204, {});
+    response.end();
   }
 
   /** Deletes the whole thread, and those of the sub-agents that worked for it. Returns whether it existed. */

@@ -1,5 +1,5 @@
 import type { RunEvent, RunResult } from "./events.ts";
-import { sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
+import { type NodeResponse, pipeEvents, sseResponse, streamOf, type UIResponseOptions } from "./page/ui-response.ts";
 import type { UIMessageChunk, UIStreamOptions } from "./page/ui-stream.ts";
 import type { NamedTool } from "./tool-call/tool.ts";
 
@@ -81,6 +81,11 @@ export class Run<Output = unknown, Tools extends NamedTool = NamedTool>
   /** The same as an answer to an HTTP request, as `useChat` reads it. */
   toResponse(options: UIResponseOptions = {}): Response {
     return sseResponse(this.toUIMessageStream(options), options);
+  }
+
+  /** The same for `node:http` and Express: resolves when all is written, or when the client has left. The run goes on then. */
+  pipe(response: NodeResponse, options: UIResponseOptions = {}): Promise<void> {
+    return pipeEvents(this.toUIMessageStream(options), response, options);
   }
 
   #nextChange(): Promise<void> {

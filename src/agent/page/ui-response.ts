@@ -28,16 +28,61 @@ export function streamOf<T>(chunks: AsyncGenerator<T, void, undefined>): Readabl
   });
 }
 
+const eventOf = (chunk: UIMessageChunk): string => `data: ${JSON.stringify(chunk)}\n\n`;
+const LAST_EVENT = "data: [DONE]\n\n";
+
 /** Server-sent events, as the AI SDK's transports read them. */
 export function sseResponse(stream: ReadableStream<UIMessageChunk>, options: UIResponseOptions): Response {
   const encoder = new TextEncoder();
   const body = stream.pipeThrough(
     new TransformStream<UIMessageChunk, Uint8Array>({
-      transform: (chunk, controller) => controller.enqueue(encoder.encode(`data: ${JSON.stringify(chunk)}\n\n`)),
-      flush: (controller) => controller.enqueue(encoder.encode("data: [DONE]\n\n")),
+      transform: (chunk, controller) => controller.enqueue(encoder.encode(eventOf(chunk))),
+      flush: (controller) => controller.enqueue(encoder.encode(LAST_EVENT)),
     }),
   );
   return new Response(body, { status: options.status ?? 200, headers: { ...HEADERS, ...options.headers } });
+}
+
+/** The part of `node:http`'s response, and so of Express's, that is used. */
+export interface NodeResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  write(text: string): boolean;
+  end(text?: string): unknown;
+  once(event: "drain" | "close", listener: () => void): unknown;
+  off(event: "drain" | "close", listener: () => void): unknown;
+  readonly destroyed: boolean;
+}
+
+/** The same events for Node's own response: as fast as the client reads, and no longer than it stays. */
+export async function pipeEvents(
+  stream: ReadableStream<UIMessageChunk>,
+  response: NodeResponse,
+  options: UIResponseOptions,
+): Promise<void> {
+  response.writeHead(options.status ?? 200, { ...HEADERS, ...options.headers });
+  const reader = stream.getReader();
+  const onClose = (): void => void reader.cancel().catch(() => undefined);
+  response.once("close", onClose);
+  try {
+    for (let next = await reader.read(); next.done !== true && !response.destroyed; next = await reader.read()) {
+      if (!response.write(eventOf(next.value))) await untilDrained(response);
+    }
+    if (!response.destroyed) response.end(LAST_EVENT);
+  } finally {
+    response.off("close", onClose);
+  }
+}
+
+function untilDrained(response: NodeResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.once("drain", done);
+    response.once("close", done);
+  });
 }
 
 /** What a transport is told that asks for a stream where nothing is under way. */
