@@ -14,20 +14,10 @@ import {
   type LogEntry,
   type LogPage,
   type ThreadLog,
+  type ThreadTail,
 } from "../log/thread-log.ts";
-import { append } from "./appending.ts";
-import { copyThread } from "./copying.ts";
-import { removeLeftovers } from "./finishing.ts";
-import { checkedPrefix, Layout } from "./layout.ts";
-import { Removals } from "./removing.ts";
-import { ThreadReader } from "./thread-reader.ts";
-import { ThreadStore, untilNotOvertaken } from "./thread-store.ts";
-import { walkThreads } from "./thread-walk.ts";
-
-interface Opened {
-  readonly store: ThreadStore;
-  readonly removals: Removals;
-}
+import { checkedPrefix, type Layout } from "./layout.ts";
+import type { OpenBucket } from "./open-bucket.ts";
 
 /** Threads as objects in a bucket, shared by any number of processes. For their layout see `layout.ts`. */
 export class BucketLog extends BaseThreadLog implements ThreadLog {
@@ -35,12 +25,11 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   readonly secrets: readonly string[];
   readonly capabilities: LogCapabilities;
   readonly #source: BucketSource;
-  readonly #layout: Layout;
-  readonly #bucket: OpenOnce<Opened> = new OpenOnce(() => this.#connect());
+  readonly #bucket: OpenOnce<OpenBucket>;
   #isClosed = false;
 
-  /** `place` is the prefix of all names, or how they are made where that is not enough. */
-  constructor(source: BucketSource, place: string | Layout) {
+  /** `place` is the prefix of all names, or loads how they are made where that is not enough. */
+  constructor(source: BucketSource, place: string | (() => Promise<Layout>)) {
     super();
     this.name = source.name;
     this.secrets = source.secrets ?? [];
@@ -55,66 +44,55 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
       maxChainRecords: Number.POSITIVE_INFINITY,
     };
     this.#source = source;
-    this.#layout = typeof place === "string" ? new Layout(checkedPrefix(place)) : place;
+    const prefix = typeof place === "string" ? checkedPrefix(place) : "";
+    this.#bucket = new OpenOnce(async () => {
+      const { Layout, OpenBucket } = await import("./open-bucket.ts");
+      const layout = typeof place === "string" ? new Layout(prefix) : await place();
+      return new OpenBucket(await source.open(), layout, this.capabilities.listThreads);
+    });
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
-    const { store } = await this.#open();
-    return append(store, threadId, request);
+    return (await this.#open()).append(threadId, request);
   }
 
-  readTail(threadId: string, options: { readonly newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
-    return this.#read(threadId, (reader) => reader.chainSince(options.newerThan));
+  async readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined> {
+    return (await this.#open()).readTail(threadId, options);
   }
 
-  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
-    return this.#read(threadId, async (reader) => {
-      const found = await reader.find(name);
-      return found && reader.chainTo(found);
-    });
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return (await this.#open()).readCheckpoint(threadId, name);
   }
 
-  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
-    return this.#read(threadId, (reader) => reader.find(name));
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    return (await this.#open()).entry(threadId, name);
   }
 
-  readRecords(
+  async readRecords(
     threadId: string,
     options: { readonly before?: number; readonly limit: number },
   ): Promise<LogChain | undefined> {
-    const { before = Number.POSITIVE_INFINITY, limit } = options;
-    return this.#read(threadId, (reader) => reader.newest(before, limit));
+    return (await this.#open()).readRecords(threadId, options);
   }
 
-  tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
-    return this.#read(threadId, async ({ generation, tail }) => ({ generation, entry: tail }));
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
+    return (await this.#open()).tail(threadId);
   }
 
   async list(
     threadId: string,
     options: { readonly before?: number; readonly limit: number },
   ): Promise<readonly LogEntry[]> {
-    const { before = Number.POSITIVE_INFINITY, limit } = options;
-    const listed = await this.#read(threadId, async (reader) => {
-      const found: LogEntry[] = [];
-      if (limit < 1) return found;
-      for await (const entry of reader.checkpointsDown(before, limit)) {
-        if (found.push(entry) === limit) break;
-      }
-      return found;
-    });
-    return listed ?? [];
+    return (await this.#open()).list(threadId, options);
   }
 
   async remove(threadId: string, ifTail?: KnownPlace): Promise<"removed" | "absent" | "moved"> {
-    const { removals } = await this.#open();
-    return removals.remove(threadId, ifTail);
+    return (await this.#open()).remove(threadId, ifTail);
   }
 
   async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
-    const { store } = await this.#open();
-    return copyThread(store, source, target, generation);
+    return (await this.#open()).copy(source, target, generation);
   }
 
   override async listThreads(options: {
@@ -123,14 +101,12 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
     readonly limit: number;
   }): Promise<LogPage<ListedThread>> {
     if (!this.capabilities.listThreads) throw cannotList();
-    const { store } = await this.#open();
-    return walkThreads(store, options);
+    return (await this.#open()).listThreads(options);
   }
 
   /** Deletes the remains of processes that died in the middle, and of threads that a lifecycle rule removed. */
   async removeLeftovers(): Promise<void> {
-    const { store } = await this.#open();
-    await removeLeftovers(store);
+    await (await this.#open()).removeLeftovers();
   }
 
   classify(error: unknown): ErrorCode | undefined {
@@ -138,41 +114,19 @@ export class BucketLog extends BaseThreadLog implements ThreadLog {
   }
 
   override async scrub(): Promise<ScrubReport> {
-    const { store } = await this.#open();
-    await removeLeftovers(store);
-    const { done, remains } = await store.bucket.deleteOlderVersions(this.#layout.prefix);
-    return {
-      done: ["objects that held it were deleted", ...done],
-      remains: [...remains, "replicas of the bucket, and copies that rules of it made"],
-    };
+    return (await this.#open()).scrub();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     const opened = await this.#bucket.opened();
     this.#bucket.forget();
-    await opened?.store.bucket.close();
+    await opened?.close();
   }
 
-  async #read<T>(threadId: string, read: (reader: ThreadReader) => Promise<T>): Promise<T | undefined> {
-    const { store } = await this.#open();
-    return untilNotOvertaken<T | undefined>(
-      () => store.load(threadId),
-      async ({ document }) => {
-        if (document?.thread === undefined) return undefined;
-        return read(new ThreadReader(store, threadId, document.thread));
-      },
-    );
-  }
-
-  #open(): Promise<Opened> {
+  #open(): Promise<OpenBucket> {
     if (this.#isClosed) throw new StateError("CLOSED", "used after close(); open the bucket again");
     return this.#bucket.get();
-  }
-
-  async #connect(): Promise<Opened> {
-    const store = new ThreadStore(await this.#source.open(), this.#layout, this.capabilities.listThreads);
-    return { store, removals: new Removals(store) };
   }
 }
 

@@ -1,9 +1,7 @@
 import type { Durability } from "../../driver/durability.ts";
 import { BucketLog } from "../bucket-log/log.ts";
-import { DictBucket } from "./bucket.ts";
 import { classify } from "./classify.ts";
 import type { DictStorage } from "./dict-storage.ts";
-import { DictLayout } from "./layout.ts";
 
 export interface DictLogOptions {
   readonly name: string;
@@ -19,8 +17,11 @@ export class DictLog extends BucketLog {
   constructor(storage: DictStorage, options: DictLogOptions) {
     const conditional = storage.compareAndSave !== undefined;
     const lists = storage.list !== undefined;
-    const open = async () => new DictBucket(storage);
-    super({ ...options, conditional, lists, open, classify }, new DictLayout());
+    const open = async () => new (await import("./bucket.ts")).DictBucket(storage);
+    super(
+      { ...options, conditional, lists, open, classify },
+      async () => new (await import("./layout.ts")).DictLayout(),
+    );
     this.#storage = storage;
   }
 
