@@ -32,8 +32,7 @@ import {
 } from "./base-checkpointer.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
-import { checkedLimit, findByMetadata, findThreads } from "./find/finding.ts";
-import { metadataOf, summarise, summariseThreads, threadIds } from "./find/summary.ts";
+import { metadataOf, summarise } from "./find/summary.ts";
 import { assertWatchOptions, type WatchOptions, watchThread } from "./find/watching.ts";
 import { comparedPlaces, type StatePlace } from "./history/compared-places.ts";
 import type { CallSettlement } from "./history/settling-calls.ts";
@@ -52,6 +51,7 @@ import type { LogCapabilities, LogEntry, ThreadLog } from "./log/thread-log.ts";
 import {
   BREAK_LEASE,
   COPY,
+  checkedLimit,
   deleteOptionsOf,
   FIND,
   FORK,
@@ -210,6 +210,7 @@ export class Checkpointer extends BaseCheckpointer {
     this.#context.assertOpen("queryByMetadata");
     const options = optionsOf("queryByMetadata", given, FIND);
     await this.#assertCan("metadataQuery", "queryByMetadata()");
+    const { findByMetadata, summariseThreads } = await further.get();
     return summariseThreads(await findByMetadata(this.#context, key, value, options));
   }
 
@@ -292,6 +293,7 @@ export class Checkpointer extends BaseCheckpointer {
     this.#context.assertOpen("listThreads");
     const options = optionsOf("listThreads", given, LIST_THREADS);
     await this.#assertCan("listThreads", "listThreads()");
+    const { findThreads, threadIds } = await further.get();
     return threadIds(await findThreads(this.#context, options));
   }
 
@@ -300,6 +302,7 @@ export class Checkpointer extends BaseCheckpointer {
     this.#context.assertOpen("listWithMetadata");
     const options = optionsOf("listWithMetadata", given, LIST_THREADS);
     await this.#assertCan("listWithMetadata", "listWithMetadata()");
+    const { findThreads, summariseThreads } = await further.get();
     return summariseThreads(await findThreads(this.#context, options));
   }
 

@@ -36,11 +36,12 @@ import {
 } from "./base-checkpointer.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, NO_CAPABILITIES } from "./capabilities.ts";
 import { contextOf } from "./context.ts";
-import { checkedLimit, checkedPrefix } from "./find/finding.ts";
 import type { WatchOptions } from "./find/watching.ts";
 import type { Lease, LeaseOptions } from "./lease/lease.ts";
 import {
   COPY,
+  checkedLimit,
+  checkedPrefix,
   deleteOptionsOf,
   FIND,
   FORK,

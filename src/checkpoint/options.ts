@@ -1,4 +1,5 @@
 import { invalid, isPlainObject, type Names, optionsOf } from "../driver/options.ts";
+import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import type { OpenCallsPolicy } from "../state/tool-calls.ts";
 import type {
@@ -89,3 +90,21 @@ export const LEASE: Names<LeaseOptions> = { owner: true, ttlMs: true, waitMs: tr
 export const BREAK_LEASE: Names<BreakLeaseOptions> = { ifToken: true };
 export const SEND: Names<SendOptions> = { id: true, create: true };
 export const WATCH: Names<WatchOptions> = { signal: true, pollMs: true };
+
+const MAX_LIMIT = 10_000;
+
+export function checkedLimit(limit: number | undefined, otherwise: number): number {
+  const value = limit ?? otherwise;
+  if (Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT) return value;
+  const given = typeof limit === "number" ? String(limit) : described(limit);
+  throw new StateError("INVALID_ARGUMENT", `limit must be a whole number from 0 to ${MAX_LIMIT}, not ${given}`);
+}
+
+export function checkedPrefix(prefix: unknown): string {
+  if (prefix === undefined) return "";
+  if (typeof prefix === "string" && prefix.isWellFormed()) return prefix;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "threadPrefix must be well-formed text: what the ids of the threads begin with",
+  );
+}

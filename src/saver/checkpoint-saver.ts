@@ -8,13 +8,13 @@ import {
   openContext,
   shareContext,
 } from "../checkpoint/context.ts";
-import { checkedLimit, checkedPrefix } from "../checkpoint/find/finding.ts";
 import { copyThread } from "../checkpoint/history/branching.ts";
 import { removeThread } from "../checkpoint/history/removing-threads.ts";
 import { assertThreadLog } from "../checkpoint/log/assert-thread-log.ts";
 import { placeOfTail } from "../checkpoint/log/driver-rules.ts";
 import { readableThreads } from "../checkpoint/log/listed-threads.ts";
 import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/log/thread-log.ts";
+import { checkedLimit, checkedPrefix } from "../checkpoint/options.ts";
 import { assertThreadId } from "../driver/ids.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page, signCursor, verifyCursor } from "../driver/page.ts";

@@ -3,34 +3,16 @@ import { SEALED_HEADER } from "../../driver/unopened.ts";
 import { MOST_WARNINGS, type ThreadWarning, Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
 import { globMatcher, globPrefix } from "../../internal/glob.ts";
-import { described } from "../../internal/known-options.ts";
 import type { Standing } from "../../state/tool-calls.ts";
 import { encodeText } from "../../state/values/codec.ts";
 import type { FindOptions, ListThreadsOptions } from "../base-checkpointer.ts";
 import type { CheckpointContext } from "../context.ts";
 import { isReadable, readableThreads } from "../log/listed-threads.ts";
 import type { KnownPlace, ListedThread, LogPage, ThreadEntry, ThreadLog, WithRecords } from "../log/thread-log.ts";
+import { checkedLimit, checkedPrefix } from "../options.ts";
 import { hasMember, INDEXED_STANDING, type IndexedStanding, memberOfStanding } from "../record/metadata.ts";
 import { openHeader } from "../record/record.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
-
-const MAX_LIMIT = 10_000;
-
-export function checkedLimit(limit: number | undefined, otherwise: number): number {
-  const value = limit ?? otherwise;
-  if (Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT) return value;
-  const given = typeof limit === "number" ? String(limit) : described(limit);
-  throw new StateError("INVALID_ARGUMENT", `limit must be a whole number from 0 to ${MAX_LIMIT}, not ${given}`);
-}
-
-export function checkedPrefix(prefix: unknown): string {
-  if (prefix === undefined) return "";
-  if (typeof prefix === "string" && prefix.isWellFormed()) return prefix;
-  throw new StateError(
-    "INVALID_ARGUMENT",
-    "threadPrefix must be well-formed text: what the ids of the threads begin with",
-  );
-}
 
 export async function findThreads(context: CheckpointContext, options: ListThreadsOptions): Promise<FoundThreads> {
   const { pattern = "*" } = options;

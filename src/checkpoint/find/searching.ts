@@ -7,10 +7,11 @@ import type { FindOptions, SearchPage, ThreadSearchHit } from "../base-checkpoin
 import type { CheckpointContext } from "../context.ts";
 import { wordsOfRecord } from "../graphs/graph-words.ts";
 import type { FoundRecords, LogEntry, LogRecord, SearchHit, SearchOrder, SearchRange } from "../log/thread-log.ts";
+import { checkedLimit, checkedPrefix } from "../options.ts";
 import { isContent } from "../record/codec.ts";
 import { openHeader } from "../record/record.ts";
 import { Thread } from "../thread/thread.ts";
-import { checkedLimit, checkedPrefix, everyThread, noteSealedThreads } from "./finding.ts";
+import { everyThread, noteSealedThreads } from "./finding.ts";
 import { openPlace, placeOf } from "./search-place.ts";
 import { summariseThread } from "./summary.ts";
 

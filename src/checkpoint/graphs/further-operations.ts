@@ -1,7 +1,8 @@
 /** What a checkpointer loads with the first operation that few programs need. */
 
+export { findByMetadata, findThreads } from "../find/finding.ts";
 export { searchThreads } from "../find/searching.ts";
-export { threadStats } from "../find/summary.ts";
+export { summariseThreads, threadIds, threadStats } from "../find/summary.ts";
 export { copyThread, forkThread, lineageOf } from "../history/branching.ts";
 export { deleteCheckpoint } from "../history/editing.ts";
 export { removeThread, removeThreadAt } from "../history/removing-threads.ts";
