@@ -58,7 +58,7 @@ import {
   toEntry,
 } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
-import { prepareLog, type Statements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { appendBehind, appendInSteps, createThread, dropThread, isOneRow } from "./write-rows.ts";
 
@@ -101,7 +101,10 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
     const { connection, tablePrefix, searchRanksUpTo } = options;
     this.#options = options;
     const names = tableNames(tablePrefix);
-    this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
+    this.#connection = new Connection(connection, async (handle) => {
+      const { prepareLog } = await import("./statements.ts");
+      return prepareLog(handle, names);
+    });
     this.capabilities = {
       durability: connection.durability,
       conditionalAppend: true,
