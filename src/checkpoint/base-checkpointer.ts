@@ -1,5 +1,6 @@
 /** Long because it is everything that a checkpointer of any kind has, with the options and answers of each method. */
 
+import { OpenOnce } from "../driver/open-once.ts";
 import { optionsOf } from "../driver/options.ts";
 import type { Page } from "../driver/page.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
@@ -8,10 +9,10 @@ import type { AgentState } from "../state/agent-state.ts";
 import { diffStates, type StateDiff } from "../state/diff.ts";
 import type { OpenCallsPolicy, Standing } from "../state/tool-calls.ts";
 import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
-import { type InboxItem, type InboxOptions, readInbox } from "./find/inbox.ts";
+import type { InboxItem, InboxOptions } from "./find/inbox.ts";
 import type { WatchOptions } from "./find/watching.ts";
 import { comparedPlaces, type StatePlace } from "./history/compared-places.ts";
-import { type CallSettlement, settleCall } from "./history/settling-calls.ts";
+import type { CallSettlement } from "./history/settling-calls.ts";
 import type { Lease, LeaseOptions } from "./lease/lease.ts";
 import type { SearchOrder } from "./log/thread-log.ts";
 import { INBOX, refOf } from "./options.ts";
@@ -174,6 +175,11 @@ export interface ListThreadsOptions extends PageOptions {
 
 const BRAND = Symbol.for("holdfast.Checkpointer");
 
+/** The operations beside saving, loading, listing and leases. Loaded with the first of them. */
+export const further: OpenOnce<typeof import("./graphs/further-operations.ts")> = new OpenOnce(
+  () => import("./graphs/further-operations.ts"),
+);
+
 /**
  * The easy way to a backend of your own: implement `save`, `load`,
  * `listCheckpoints` and `delete`, and declare in `capabilities` what else works.
@@ -291,12 +297,15 @@ export abstract class BaseCheckpointer {
   }
 
   /** What waits for people, thread by thread: questions, approvals, calls with an unknown outcome. */
-  inbox(options?: InboxOptions): Promise<Page<InboxItem>> {
-    return readInbox(this, optionsOf("inbox", options, INBOX));
+  async inbox(given?: InboxOptions): Promise<Page<InboxItem>> {
+    const options = optionsOf("inbox", given, INBOX);
+    const { readInbox } = await further.get();
+    return readInbox(this, options);
   }
 
   /** Records how a call in doubt ended, once that was found out. It is kept with the call. */
-  settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
+  async settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
+    const { settleCall } = await further.get();
     return settleCall(this, threadId, toolCallId, settlement);
   }
 

@@ -6,7 +6,6 @@ import { codecOf } from "./record/codec.ts";
 
 import type { CallPlace } from "../driver/call.ts";
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
-import { OpenOnce } from "../driver/open-once.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { type Page, page, positionFrom } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
@@ -20,6 +19,7 @@ import {
   type DeleteOptions,
   type FindOptions,
   type ForkOptions,
+  further,
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
@@ -70,9 +70,6 @@ import type { SendOptions, Sent } from "./signals/sending.ts";
 import type { SentSignal, Signal } from "./signals/signal.ts";
 import { loadNamed, loadNewest } from "./thread/loading.ts";
 import { saveState } from "./thread/saving.ts";
-
-/** The operations beside saving, loading, listing and leases. Loaded with the first of them. */
-const further = new OpenOnce(() => import("./graphs/further-operations.ts"));
 
 /**
  * Durable threads on any storage that can be a `ThreadLog`. This is what every

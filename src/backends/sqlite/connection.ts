@@ -5,7 +5,6 @@ import { endOfLongTurn, sleep } from "../../internal/time.ts";
 import { isBusy, isDeclined, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
-import { scrubFile } from "./scrubbing.ts";
 
 /** What a facet does before its first transaction. */
 export interface Prepared<Statements> {
@@ -71,6 +70,7 @@ export class Connection<Statements> {
 
   async scrub(): Promise<ScrubReport> {
     const { database, erasure } = (await this.#opened.get()).handle;
+    const { scrubFile } = await import("./scrubbing.ts");
     return scrubFile(database, erasure);
   }
 

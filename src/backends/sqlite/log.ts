@@ -57,7 +57,6 @@ import {
   type ThreadRow,
   toEntry,
 } from "./rows.ts";
-import { searchWords } from "./search-words.ts";
 import type { Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { appendBehind, appendInSteps, createThread, dropThread, isOneRow } from "./write-rows.ts";
@@ -358,8 +357,9 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
     return pageOf(items, limit);
   }
 
-  override search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
+  override async search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
     const { searchRanksUpTo } = this.#options;
+    const { searchWords } = await import("./search-words.ts");
     return this.#connection.read((statements) => searchWords(statements, words, range, searchRanksUpTo));
   }
 
