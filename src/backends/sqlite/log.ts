@@ -19,7 +19,6 @@ import {
 import { memberOf, UNINDEXED } from "../../checkpoint/sql-log/members.ts";
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
-import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
@@ -365,6 +364,7 @@ export class SqliteLog extends BaseThreadLog implements ThreadLog {
 
   override async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     this.#wordsOf = wordsOf;
+    const { catchUp } = await import("./catch-up.ts");
     await catchUp(this.#connection, wordsOf, signal);
   }
 
