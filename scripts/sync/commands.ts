@@ -1,4 +1,4 @@
-import { referenceOfCommands } from "../../src/cli/reference.ts";
+import { referenceOfCommands } from "../../src/cli/help.ts";
 import type { SyncedPart } from "./part.ts";
 
 export const COMMANDS: SyncedPart = {

@@ -1,9 +1,51 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { Store } from "../store/store.ts";
-import type { ExitCode } from "./exit-codes.ts";
-import type { GivenOptions } from "./given-options.ts";
+import { type ExitCode, NotConfirmed, UsageError } from "./exit-codes.ts";
 import type { Printer } from "./output/printer.ts";
+import { durationOf } from "./output/wording.ts";
 import type { World } from "./world.ts";
+
+type Value = string | boolean | readonly (string | boolean)[] | undefined;
+
+/** The options of one call. Their names were checked against the table. */
+export class GivenOptions {
+  readonly #values: Readonly<Record<string, Value>>;
+
+  constructor(values: Readonly<Record<string, Value>>) {
+    this.#values = values;
+  }
+
+  flag(name: string): boolean {
+    return this.#values[name] === true;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#values[name];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  list(name: string): readonly string[] {
+    const value = this.#values[name];
+    return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
+  }
+
+  count(name: string, otherwise: number, least = 0, most = 10_000): number {
+    const text = this.text(name);
+    if (text === undefined) return otherwise;
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new UsageError(`--${name} takes a whole number from ${least} to ${most}`);
+  }
+
+  /** In milliseconds. */
+  duration(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const ms = durationOf(text);
+    if (ms === undefined) throw new UsageError(`--${name} takes a time such as 30m, 12h or 7d`);
+    return ms;
+  }
+}
 
 export interface OptionSpec {
   /** What stands behind it, as help shows it; without it the option is a switch. */
@@ -65,4 +107,24 @@ export interface CommandCall {
   openOther(url: string, access: "read" | "write"): Promise<Checkpointer>;
   /** A line for people, on stderr. */
   note(text: string): Promise<void>;
+}
+
+/**
+ * Continues only when a person typed `expected`, or when `--yes` was given. Without a
+ * terminal it does not wait: it ends and names the option that answers.
+ */
+export async function confirm(call: CommandCall, question: string, expected: string): Promise<void> {
+  const { options, world, note } = call;
+  if (options.flag("yes")) return;
+  const { stdin, stderr, env } = world;
+  const isCi = env["CI"] !== undefined && env["CI"] !== "";
+  if (!stdin.isTerminal || !stderr.isTerminal || isCi) {
+    throw new NotConfirmed(
+      "this needs a confirmation, and there is no terminal to ask on: add --yes, or look first with --dry-run",
+    );
+  }
+  await note(question);
+  await stderr.write("> ");
+  const typed = (await stdin.line()).trim();
+  if (typed !== expected) throw new NotConfirmed("not confirmed; nothing was changed");
 }

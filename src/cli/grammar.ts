@@ -1,11 +1,10 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { BACKENDS } from "../backends/registry.ts";
 import { nearestName } from "../internal/known-options.ts";
-import type { CommandSpec } from "./command.ts";
+import { type CommandSpec, GivenOptions } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { optionsOfCommand } from "./common-options.ts";
 import { UsageError } from "./exit-codes.ts";
-import { GivenOptions } from "./given-options.ts";
 
 export interface ParsedLine {
   readonly command: CommandSpec;

@@ -24,7 +24,7 @@ export function generalHelp(): string {
   ].join("\n");
 }
 
-export const synopsisOf = ({ name, store, arguments: wanted, options }: CommandSpec): string => {
+const synopsisOf = ({ name, store, arguments: wanted, options }: CommandSpec): string => {
   const stores = { none: [], read: ["[<store>]"], write: ["[<store>]"], two: ["<from>", "<to>"] }[store];
   const named = wanted.map(({ name: each, optional, rest }) => {
     const shown = `<${each}>${rest === true ? "…" : ""}`;
@@ -50,7 +50,7 @@ export function commandHelp(command: CommandSpec): string {
   ].join("\n");
 }
 
-export const optionText = (name: string, { short, value }: OptionSpec): string =>
+const optionText = (name: string, { short, value }: OptionSpec): string =>
   `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
 
 function optionLines(options: Readonly<Record<string, OptionSpec>>): string[] {
@@ -59,5 +59,50 @@ function optionLines(options: Readonly<Record<string, OptionSpec>>): string[] {
   return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }
 
-export const helpOf = ({ help, choices, value }: OptionSpec): string =>
+const helpOf = ({ help, choices, value }: OptionSpec): string =>
   choices === undefined || value === "format" ? help : `${choices.join(", ")}; ${help}`;
+
+/** docs/reference/cli.md, made from the table. */
+export function referenceOfCommands(): string {
+  return [
+    "# Commands of holdfast",
+    "",
+    "Generated from `src/cli/commands.ts` by `npm run sync`. `holdfast help <command>` prints the same.",
+    "",
+    ...COMMANDS.flatMap(commandSection),
+    "## Options of every command",
+    "",
+    ...optionList(COMMON_OPTIONS),
+    "",
+    "## Exit codes",
+    "",
+    "| code | means |",
+    "| --- | --- |",
+    ...Object.entries(EXIT_MEANINGS).map(([code, means]) => `| ${code} | ${means} |`),
+    "",
+    "New codes may come; an unknown one is a failure.",
+  ].join("\n");
+}
+
+function commandSection(command: CommandSpec): string[] {
+  const { name, summary, notes, examples } = command;
+  const own = Object.fromEntries(
+    Object.entries(optionsOfCommand(command)).filter(([option]) => !Object.hasOwn(COMMON_OPTIONS, option)),
+  );
+  return [
+    `## ${name}`,
+    "",
+    `${summary[0]?.toUpperCase()}${summary.slice(1)}.${notes === undefined ? "" : ` ${notes}`}`,
+    "",
+    "```sh",
+    `${synopsisOf(command)}`,
+    ...examples.map((example) => `holdfast ${example}`),
+    "```",
+    "",
+    ...optionList(own),
+    ...(Object.keys(own).length === 0 ? [] : [""]),
+  ];
+}
+
+const optionList = (options: Readonly<Record<string, OptionSpec>>): string[] =>
+  Object.entries(options).map(([name, spec]) => `- \`${optionText(name, spec)}\`: ${helpOf(spec)}`);

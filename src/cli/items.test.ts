@@ -4,7 +4,7 @@ import { type FilledStore, filledStore, HOSTILE_TEXTS } from "../../test/cli/fil
 import { hashedFiles } from "../../test/read-access/hashed-files.ts";
 import { sqliteStore } from "../backends/sqlite/store.ts";
 import type { Memory } from "../memory/memory.ts";
-import { namespaceOf, namespaceText } from "./namespaces.ts";
+import { namespaceOf, namespaceText } from "./item-listing.ts";
 
 let store: FilledStore;
 beforeEach(async () => {

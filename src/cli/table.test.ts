@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { holdfast } from "../../test/cli/fake-world.ts";
+import { completionFor, SHELLS } from "./commands/serving/completion.ts";
 import { COMMANDS } from "./commands.ts";
 import { optionsOfCommand } from "./common-options.ts";
-import { completionFor, SHELLS } from "./completion.ts";
 
 test.each(COMMANDS.map((command) => [command.name, command] as const))(
   "%s and each of its options stand in its help, in docs/reference/cli.md and in completion, and it can be loaded",

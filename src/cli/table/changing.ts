@@ -22,7 +22,7 @@ export const CHANGING: readonly CommandSpec[] = [
       "answer sqlite:./agents.db pay-3 call-1 --approve",
       "answer sqlite:./agents.db pay-3 --all --approve",
     ],
-    load: () => import("../commands/answer.ts"),
+    load: () => import("../commands/changing/answer.ts"),
   },
   {
     name: "send",
@@ -37,7 +37,7 @@ export const CHANGING: readonly CommandSpec[] = [
     },
     notes: "It needs no lease: the run that is under way takes it in, or the next one.",
     examples: ["send sqlite:./agents.db trip-42 'and hurry' --id m-17"],
-    load: () => import("../commands/send.ts"),
+    load: () => import("../commands/changing/send.ts"),
   },
   {
     name: "cancel",
@@ -51,7 +51,7 @@ export const CHANGING: readonly CommandSpec[] = [
     },
     notes: "The process that runs it aborts its call and saves; a turn whose process died is over for the next run.",
     examples: ["cancel sqlite:./agents.db trip-42 --reason 'the user left'"],
-    load: () => import("../commands/cancel.ts"),
+    load: () => import("../commands/changing/cancel.ts"),
   },
   {
     name: "settle",
@@ -66,7 +66,7 @@ export const CHANGING: readonly CommandSpec[] = [
     },
     notes: "The outcome is done or not-done.",
     examples: ["settle sqlite:./agents.db pay-3 call-1 done --by ann --reason 'charge ch_1 is in the dashboard'"],
-    load: () => import("../commands/settle.ts"),
+    load: () => import("../commands/changing/settle.ts"),
   },
   {
     name: "fork",
@@ -81,7 +81,7 @@ export const CHANGING: readonly CommandSpec[] = [
     },
     notes: "Refused while calls are open at that checkpoint, unless one of the two says what becomes of them.",
     examples: ["fork sqlite:./agents.db trip-42 trip-42-b --at @-3"],
-    load: () => import("../commands/fork.ts"),
+    load: () => import("../commands/changing/fork.ts"),
   },
   {
     name: "delete",
@@ -95,7 +95,7 @@ export const CHANGING: readonly CommandSpec[] = [
       yes: YES,
     },
     examples: ["delete sqlite:./agents.db trip-42 --dry-run"],
-    load: () => import("../commands/delete.ts"),
+    load: () => import("../commands/changing/delete.ts"),
   },
   {
     name: "vacuum",
@@ -109,7 +109,7 @@ export const CHANGING: readonly CommandSpec[] = [
       yes: YES,
     },
     examples: ["vacuum sqlite:./agents.db --older-than 30d --keep-last 5 --dry-run"],
-    load: () => import("../commands/vacuum.ts"),
+    load: () => import("../commands/changing/vacuum.ts"),
   },
   {
     name: "lease show",
@@ -118,7 +118,7 @@ export const CHANGING: readonly CommandSpec[] = [
     arguments: [THREAD],
     options: {},
     examples: ["lease show sqlite:./agents.db trip-42"],
-    load: () => import("../commands/lease-show.ts"),
+    load: () => import("../commands/changing/lease-show.ts"),
   },
   {
     name: "lease break",
@@ -127,6 +127,6 @@ export const CHANGING: readonly CommandSpec[] = [
     arguments: [THREAD],
     options: { "if-token": { value: "token", help: "only while it is this lease" }, "dry-run": DRY_RUN, yes: YES },
     examples: ["lease break sqlite:./agents.db trip-42 --if-token 4f0c9a1be27d"],
-    load: () => import("../commands/lease-break.ts"),
+    load: () => import("../commands/changing/lease-break.ts"),
   },
 ];

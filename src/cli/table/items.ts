@@ -15,7 +15,7 @@ export const ITEMS: readonly CommandSpec[] = [
     options: PAGING,
     notes: NAMESPACE_NOTE,
     examples: ["store namespaces sqlite:./agents.db", "store namespaces sqlite:./agents.db users/ann"],
-    load: () => import("../commands/store-namespaces.ts"),
+    load: () => import("../commands/items/store-namespaces.ts"),
   },
   {
     name: "store items",
@@ -25,7 +25,7 @@ export const ITEMS: readonly CommandSpec[] = [
     options: { recursive: { short: "r", help: "include the namespaces below it" }, ...PAGING },
     notes: NAMESPACE_NOTE,
     examples: ["store items sqlite:./agents.db users/ann -r"],
-    load: () => import("../commands/store-items.ts"),
+    load: () => import("../commands/items/store-items.ts"),
   },
   {
     name: "store get",
@@ -34,7 +34,7 @@ export const ITEMS: readonly CommandSpec[] = [
     arguments: [{ name: "namespace" }, { name: "key" }],
     options: {},
     examples: ["store get sqlite:./agents.db users/ann settings"],
-    load: () => import("../commands/store-get.ts"),
+    load: () => import("../commands/items/store-get.ts"),
   },
   {
     name: "store search",
@@ -44,7 +44,7 @@ export const ITEMS: readonly CommandSpec[] = [
     options: { ...PAGING, "exit-code": EXIT_CODE },
     notes: `${NAMESPACE_NOTE} / is all of them. By words only: to search by meaning, a program's own embedder is needed.`,
     examples: ["store search sqlite:./agents.db / window seat"],
-    load: () => import("../commands/store-search.ts"),
+    load: () => import("../commands/items/store-search.ts"),
   },
   {
     name: "memories",
@@ -57,6 +57,6 @@ export const ITEMS: readonly CommandSpec[] = [
       ...PAGING,
     },
     examples: ["memories sqlite:./agents.db", "memories sqlite:./agents.db ann --ended"],
-    load: () => import("../commands/memories.ts"),
+    load: () => import("../commands/items/memories.ts"),
   },
 ];

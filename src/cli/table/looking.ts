@@ -21,7 +21,7 @@ export const LOOKING: readonly CommandSpec[] = [
       "exit-code": EXIT_CODE,
     },
     examples: ["threads sqlite:./agents.db --waiting", "threads env:DATABASE_URL 'trip-*' -o ndjson --all"],
-    load: () => import("../commands/threads.ts"),
+    load: () => import("../commands/looking/threads.ts"),
   },
   {
     name: "show",
@@ -36,7 +36,7 @@ export const LOOKING: readonly CommandSpec[] = [
       raw: { help: "the whole checkpoint as JSON" },
     },
     examples: ["show sqlite:./agents.db trip-42", "show sqlite:./agents.db trip-42 --at @-1 --field totals"],
-    load: () => import("../commands/show.ts"),
+    load: () => import("../commands/looking/show.ts"),
   },
   {
     name: "history",
@@ -45,7 +45,7 @@ export const LOOKING: readonly CommandSpec[] = [
     arguments: [THREAD],
     options: { limit: LIMIT, cursor: CURSOR, all: ALL },
     examples: ["history sqlite:./agents.db trip-42"],
-    load: () => import("../commands/history.ts"),
+    load: () => import("../commands/looking/history.ts"),
   },
   {
     name: "diff",
@@ -56,7 +56,7 @@ export const LOOKING: readonly CommandSpec[] = [
     notes:
       "With three arguments: a thread and two of its checkpoints. With two: two threads, each perhaps with @ and a checkpoint behind it. Of a graph's thread it shows the channels that differ.",
     examples: ["diff sqlite:./agents.db trip-42 @-2 @-1 --stat", "diff sqlite:./agents.db trip-42 trip-43@-1"],
-    load: () => import("../commands/diff.ts"),
+    load: () => import("../commands/looking/diff.ts"),
   },
   {
     name: "search",
@@ -65,7 +65,7 @@ export const LOOKING: readonly CommandSpec[] = [
     arguments: [{ name: "words", rest: true }],
     options: { prefix: PREFIX, limit: LIMIT, cursor: CURSOR, "exit-code": EXIT_CODE },
     examples: ["search sqlite:./agents.db invoice overdue"],
-    load: () => import("../commands/search.ts"),
+    load: () => import("../commands/looking/search.ts"),
   },
   {
     name: "tail",
@@ -77,7 +77,7 @@ export const LOOKING: readonly CommandSpec[] = [
       lines: { short: "n", value: "n", help: "how many to begin with (default 10)" },
     },
     examples: ["tail -f sqlite:./agents.db trip-42"],
-    load: () => import("../commands/tail.ts"),
+    load: () => import("../commands/looking/tail.ts"),
   },
   {
     name: "stats",
@@ -86,7 +86,7 @@ export const LOOKING: readonly CommandSpec[] = [
     arguments: [{ name: "thread", optional: true }],
     options: {},
     examples: ["stats sqlite:./agents.db", "stats sqlite:./agents.db trip-42"],
-    load: () => import("../commands/stats.ts"),
+    load: () => import("../commands/looking/stats.ts"),
   },
   {
     name: "capabilities",
@@ -95,7 +95,7 @@ export const LOOKING: readonly CommandSpec[] = [
     arguments: [],
     options: {},
     examples: ["capabilities env:DATABASE_URL"],
-    load: () => import("../commands/capabilities.ts"),
+    load: () => import("../commands/looking/capabilities.ts"),
   },
   {
     name: "inbox",
@@ -104,6 +104,6 @@ export const LOOKING: readonly CommandSpec[] = [
     arguments: [],
     options: { prefix: PREFIX, limit: LIMIT, cursor: CURSOR, "exit-code": EXIT_CODE },
     examples: ["inbox sqlite:./agents.db"],
-    load: () => import("../commands/inbox.ts"),
+    load: () => import("../commands/looking/inbox.ts"),
   },
 ];

@@ -32,7 +32,7 @@ export const MOVING: readonly CommandSpec[] = [
       "copy env:OLD env:NEW 'trip-*' --dry-run",
       "copy langgraph+postgres://localhost/graphs postgres://localhost/agents",
     ],
-    load: () => import("../commands/copy.ts"),
+    load: () => import("../commands/moving/copy.ts"),
   },
   {
     name: "export",
@@ -43,7 +43,7 @@ export const MOVING: readonly CommandSpec[] = [
     notes:
       "One JSON object a line, whatever -o says: every record as it is stored, and hashes that show a file that was cut off or changed.",
     examples: ["export sqlite:./agents.db 'trip-*' > trips.ndjson"],
-    load: () => import("../commands/export.ts"),
+    load: () => import("../commands/moving/export.ts"),
   },
   {
     name: "import",
@@ -53,6 +53,6 @@ export const MOVING: readonly CommandSpec[] = [
     options: { "on-conflict": ON_CONFLICT, "dry-run": DRY_RUN },
     notes: "- is stdin. The whole file is proven before anything is written; repeating the command resumes it.",
     examples: ["import sqlite:./new.db trips.ndjson"],
-    load: () => import("../commands/import.ts"),
+    load: () => import("../commands/moving/import.ts"),
   },
 ];

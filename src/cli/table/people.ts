@@ -32,7 +32,7 @@ export const PEOPLE: readonly CommandSpec[] = [
     options: { also: ALSO, "exit-code": EXIT_CODE },
     notes: "A person is the subject of messages, values, items and whole threads, as docs/personal-data.md explains.",
     examples: ["inventory env:DATABASE_URL user-17 --also sqlite:./memories.db"],
-    load: () => import("../commands/inventory.ts"),
+    load: () => import("../commands/people/inventory.ts"),
   },
   {
     name: "export-user",
@@ -42,7 +42,7 @@ export const PEOPLE: readonly CommandSpec[] = [
     options: { also: ALSO },
     notes: "One JSON object a line, whatever -o says; the first one describes the others.",
     examples: ["export-user env:DATABASE_URL user-17 > user-17.ndjson"],
-    load: () => import("../commands/export-user.ts"),
+    load: () => import("../commands/people/export-user.ts"),
   },
   {
     name: "erase",
@@ -68,7 +68,7 @@ export const PEOPLE: readonly CommandSpec[] = [
       "erase env:DATABASE_URL user-17 --dry-run",
       "erase env:DATABASE_URL user-17 --ledger sqlite:./erasures.db --key env:ERASURE_KEY",
     ],
-    load: () => import("../commands/erase.ts"),
+    load: () => import("../commands/people/erase.ts"),
   },
   {
     name: "receipt verify",
@@ -82,7 +82,7 @@ export const PEOPLE: readonly CommandSpec[] = [
     },
     notes: "Exits with 1 if they are not. Without --public-key it follows from the secret.",
     examples: ["receipt verify receipts.ndjson --public-key erasures.pem"],
-    load: () => import("../commands/receipt-verify.ts"),
+    load: () => import("../commands/people/receipt-verify.ts"),
   },
   {
     name: "hold place",
@@ -100,7 +100,7 @@ export const PEOPLE: readonly CommandSpec[] = [
     notes:
       "Counts from the moment it is there, also for what others are erasing or deleting just now: docs/retention.md.",
     examples: ["hold place env:DATABASE_URL --subject user-17 --reason 'case 17' --by counsel@example.com"],
-    load: () => import("../commands/hold-place.ts"),
+    load: () => import("../commands/people/hold-place.ts"),
   },
   {
     name: "hold list",
@@ -109,7 +109,7 @@ export const PEOPLE: readonly CommandSpec[] = [
     arguments: [],
     options: { all: { help: "include those that were lifted" }, also: ALSO, "exit-code": EXIT_CODE },
     examples: ["hold list env:DATABASE_URL --all"],
-    load: () => import("../commands/hold-list.ts"),
+    load: () => import("../commands/people/hold-list.ts"),
   },
   {
     name: "hold lift",
@@ -118,7 +118,7 @@ export const PEOPLE: readonly CommandSpec[] = [
     arguments: [{ name: "hold" }],
     options: { reason: REASON, by: BY, also: ALSO, "dry-run": DRY_RUN, yes: YES },
     examples: ["hold lift env:DATABASE_URL 5f0c… --reason 'case 17 is closed' --by counsel@example.com"],
-    load: () => import("../commands/hold-lift.ts"),
+    load: () => import("../commands/people/hold-lift.ts"),
   },
   {
     name: "retention",
@@ -141,6 +141,6 @@ export const PEOPLE: readonly CommandSpec[] = [
       "retention env:DATABASE_URL --rules retention.json --dry-run",
       "retention env:DATABASE_URL --rules retention.json --ledger sqlite:./erasures.db --key env:ERASURE_KEY",
     ],
-    load: () => import("../commands/retention.ts"),
+    load: () => import("../commands/people/retention.ts"),
   },
 ];

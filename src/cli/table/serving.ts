@@ -23,7 +23,7 @@ export const SERVING: readonly CommandSpec[] = [
       "serve sqlite:./agents.db --tokens tokens.json",
       "serve env:DATABASE_URL --items env:DATABASE_URL --tokens tokens.json",
     ],
-    load: () => import("../commands/serve.ts"),
+    load: () => import("../commands/serving/serve.ts"),
   },
   {
     name: "studio",
@@ -44,7 +44,7 @@ export const SERVING: readonly CommandSpec[] = [
     notes:
       "The page and its API are served on this machine alone, and need the token in the address it prints. It needs no network. Ctrl-C ends it.",
     examples: ["studio sqlite:./agents.db", "studio env:DATABASE_URL --write --no-open"],
-    load: () => import("../commands/studio.ts"),
+    load: () => import("../commands/serving/studio.ts"),
   },
   {
     name: "token",
@@ -61,7 +61,7 @@ export const SERVING: readonly CommandSpec[] = [
     notes:
       "The token goes to stdout, for the client. The entry for the service goes to stderr, or with -o json beside it.",
     examples: ["token --scopes threads:read 2>> tokens.ndjson"],
-    load: () => import("../commands/token.ts"),
+    load: () => import("../commands/serving/token.ts"),
   },
   {
     name: "init",
@@ -75,7 +75,7 @@ export const SERVING: readonly CommandSpec[] = [
     },
     notes: "Writes agent.mjs, package.json and .env.example, and never overwrites a file.",
     examples: ["init my-agent", "init my-agent --keep-in sqlite:./agents.db"],
-    load: () => import("../commands/init.ts"),
+    load: () => import("../commands/serving/init.ts"),
   },
   {
     name: "completion",
@@ -84,6 +84,6 @@ export const SERVING: readonly CommandSpec[] = [
     arguments: [{ name: "shell" }],
     options: {},
     examples: ["completion bash > ~/.local/share/bash-completion/completions/holdfast"],
-    load: () => import("../commands/completion.ts"),
+    load: () => import("../commands/serving/completion.ts"),
   },
 ];

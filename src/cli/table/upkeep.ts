@@ -12,7 +12,7 @@ export const UPKEEP: readonly CommandSpec[] = [
     notes:
       "Lists what is damaged and which checkpoints are lost by it, and ends with 6; with 3 where nothing is damaged and something cannot be read from here, because it is sealed or of a newer version; lists nothing where all is well.",
     examples: ["verify sqlite:./agents.db", "verify env:DATABASE_URL 'trip-*' -o json"],
-    load: () => import("../commands/verify.ts"),
+    load: () => import("../commands/upkeep/verify.ts"),
   },
   {
     name: "repair",
@@ -30,7 +30,7 @@ export const UPKEEP: readonly CommandSpec[] = [
       "repair sqlite:./agents.db trip-42",
       "repair sqlite:./agents.db trip-42 --to trip-42-saved --salvage lost.ndjson",
     ],
-    load: () => import("../commands/repair.ts"),
+    load: () => import("../commands/upkeep/repair.ts"),
   },
   {
     name: "doctor",
@@ -51,7 +51,7 @@ export const UPKEEP: readonly CommandSpec[] = [
     notes:
       "Writes threads of its own below doctor-…/ and removes them again, also after Ctrl-C; other threads are read and proven, and not changed. While it runs, other programs may list its threads, as damaged ones. Ends with 1 where a case failed, with 6 where a thread is damaged. What needs a clock that can be moved or an outage cannot be proven on a store that is in use.",
     examples: ["doctor env:DATABASE_URL", "doctor sqlite:./agents.db --quick", "doctor env:DATABASE_URL --clean"],
-    load: () => import("../commands/doctor.ts"),
+    load: () => import("../commands/upkeep/doctor.ts"),
   },
   {
     name: "migrate",
@@ -71,6 +71,6 @@ export const UPKEEP: readonly CommandSpec[] = [
     notes:
       "For SQLite, PostgreSQL, MySQL and Oracle Database; other stores have no tables. Programs migrate by themselves at their first use, so this is for deployments in which they may not. States of your own schema are for your program to migrate.",
     examples: ["migrate env:DATABASE_URL --check", "migrate env:DATABASE_URL --print > upgrade.sql"],
-    load: () => import("../commands/migrate.ts"),
+    load: () => import("../commands/upkeep/migrate.ts"),
   },
 ];
