@@ -126,6 +126,21 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",
 };
 
+/** A folder is read in a sitting. Tests beside the sources do not count. */
+const MOST_SOURCES = 15;
+
+/** Folders that hold more, and why. */
+const FULLER: Readonly<Record<string, string>> = {
+  "src/entry": "one file of re-exports for each subpath",
+  ...Object.fromEntries(
+    [
+      ...["agent/run", "conversation", "driver", "memory", "studio/answers", "testing", "wire"],
+      ...["testing/checkpointer-cases", "testing/thread-log-cases"],
+      ...["file", "opensearch", "oracle", "postgres", "redis", "sqlite"].map((name) => `backends/${name}`),
+    ].map((name) => [`src/${name}`, "still to be divided"]),
+  ),
+};
+
 const BANNED_STEMS = /^(?:utils?|helpers?|common|misc|shared|base|managers?|lib|stuff)$|-(?:utils?|helpers?)$/;
 
 /** Every broken rule, as a sentence that names the file and what is wrong. */
@@ -213,6 +228,15 @@ function* inFolders(files: readonly SourceFile[]): Generator<string> {
   for (const folder of backends) {
     for (const name of ["index.ts", "checkpointer.ts", "log.ts", "conformance.test.ts"]) {
       if (!paths.has(`${folder}/${name}`)) yield `${folder} has no ${name}`;
+    }
+  }
+  const sources = new Map<string, number>();
+  for (const path of paths) {
+    if (!isTest(path)) sources.set(posix.dirname(path), (sources.get(posix.dirname(path)) ?? 0) + 1);
+  }
+  for (const [folder, count] of sources) {
+    if (count > MOST_SOURCES && !Object.hasOwn(FULLER, folder)) {
+      yield `${folder} has ${count} sources; at most ${MOST_SOURCES}: merge what is one idea, or divide it`;
     }
   }
   for (const listed of Object.keys(CLOCKS_AND_CHANCE)) {

@@ -200,6 +200,14 @@ describe("in the names and sizes of files", () => {
     expect(faults(`src/state/${stem}.ts`, "export const a = 1;")).toEqual([]);
   });
 
+  test("a folder of more than fifteen sources is noticed; tests beside them do not count", () => {
+    const files = Array.from({ length: 15 }, (_, index) => ({ path: `src/state/a${index}.ts`, text: "" }));
+    expect(violationsIn([...files, { path: "src/state/a0.test.ts", text: "" }])).toEqual([]);
+    const [violation, ...others] = violationsIn([...files, { path: "src/state/one-more.ts", text: "" }]);
+    expect(violation).toContain("src/state has 16 sources");
+    expect(others).toEqual([]);
+  });
+
   test("a backend without a driver, a door or a proof is noticed", () => {
     const names = ["index.ts", "checkpointer.ts", "log.ts", "conformance.test.ts"];
     const files = names.map((name) => ({ path: `src/backends/redis/${name}`, text: "" }));
