@@ -132,9 +132,9 @@ export class AgentThread<Output = unknown, Runtime = unknown> {
   }
 
   /** The thread as a page of the AI SDK begins with it. */
-  async uiMessages(): Promise<readonly UIMessage[]> {
+  async uiMessages(options: Pick<FollowOptions, "onError"> = {}): Promise<readonly UIMessage[]> {
     const [state, { toUIMessages }] = [await this.state(), await import("./page/ui-messages.ts")];
-    return state === undefined ? [] : toUIMessages(state);
+    return state === undefined ? [] : toUIMessages(state, options);
   }
 
   /** The last turn, from any process: what exists, at once, and then what becomes durable. */

@@ -96,6 +96,7 @@ export type ToolEndEvent<Tools extends NamedTool = NamedTool> =
       readonly toolCallId: string;
       readonly toolName: string;
       readonly status: Exclude<ToolExecution["status"], "succeeded">;
+      readonly arguments: unknown;
       /** The request for approval that a person refused, where that is why the call was not made. */
       readonly approvalId?: string;
     };
@@ -107,6 +108,7 @@ type ToolSuccess<Tools extends NamedTool> =
         readonly toolCallId: string;
         readonly toolName: Name;
         readonly status: "succeeded";
+        readonly arguments: unknown;
         /** What the tool returned, if it did so in this run and no guard changed it. The conversation holds it as text. */
         readonly result?: Result;
       }
@@ -135,6 +137,13 @@ export type RunEvent<Tools extends NamedTool = NamedTool> =
   | { readonly type: "model-delta"; readonly kind: "text" | "reasoning"; readonly text: string }
   /** `finishReason` is the model's own, of a message of the model's. */
   | { readonly type: "message"; readonly message: Message; readonly finishReason?: FinishReason }
+  /** The message was sent before: what its turn has brought so far. `denied` are the calls that a person refused. */
+  | {
+      readonly type: "turn-so-far";
+      readonly turn: number;
+      readonly messages: readonly Message[];
+      readonly denied: readonly string[];
+    }
   /** A piece of the arguments of a call that the model is still writing. */
   | {
       readonly type: "tool-input-delta";

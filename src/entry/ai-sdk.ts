@@ -14,6 +14,6 @@ export {
   type UIMessage,
   type UIPart,
 } from "../agent/page/ui-messages.ts";
-export type { UIResponseOptions } from "../agent/page/ui-response.ts";
-export type { UIMessageChunk, UIStreamOptions } from "../agent/page/ui-stream.ts";
+export type { NodeResponse, UIResponseOptions } from "../agent/page/ui-response.ts";
+export { ToolFailure, type UIMessageChunk, type UIStreamOptions } from "../agent/page/ui-stream.ts";
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/index.ts";

@@ -39,7 +39,7 @@ export async function* followTurn(
   const over = new AbortController();
   const signal = options.signal === undefined ? over.signal : AbortSignal.any([over.signal, options.signal]);
   const changes = changesOf(checkpointer, threadId, signal, options.pollMs ?? 250);
-  const page = new UIMessageWriter(options.sendReasoning ?? true);
+  const page = new UIMessageWriter(options);
   let turn: number | undefined;
   let seen = 0;
   let changed = changes.next();
@@ -50,9 +50,8 @@ export async function* followTurn(
       turn ??= turnOf(state);
       const said = ofTurn(state, turn);
       for (const message of said.slice(seen)) {
-        if (message.role === "assistant") yield* page.step(turn);
         if (message.role === "tool" && deniedApproval(state, message.toolCallId)) page.denied(message.toolCallId);
-        yield* page.message(message);
+        yield* page.said(message, turn);
       }
       seen = said.length;
       const ended = endOf(state, turn);

@@ -3,17 +3,11 @@ import { StateError } from "../../errors.ts";
 import { described } from "../../internal/known-options.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { Interrupt } from "../../state/fields.ts";
-import {
-  type AssistantMessage,
-  type ContentPart,
-  type Message,
-  textOf,
-  type UserMessage,
-} from "../../state/message.ts";
+import type { AssistantMessage, ContentPart, Message, UserMessage } from "../../state/message.ts";
 import { type PendingCall, pendingIn } from "../../state/pending.ts";
 import { isRepairRequest } from "../run/turn-number.ts";
 import { approvalIdOf, deniedApproval } from "../tool-call/interrupts.ts";
-import { outputOf, pendingData, turnMessageId } from "./ui-stream.ts";
+import { maskedError, outputOf, pendingData, ToolFailure, turnMessageId, type UIStreamOptions } from "./ui-stream.ts";
 
 /** A message as pages of the AI SDK keep it. */
 export interface UIMessage {
@@ -27,6 +21,7 @@ export type UIPart = { readonly type: string } & Readonly<Record<string, unknown
 /** A thread as a page begins with it: one message for what a user said, one for all that the turn brought. */
 export function toUIMessages(
   state: Pick<AgentState, "messages"> & Partial<Pick<AgentState, "interrupts" | "toolExecutions">>,
+  { onError = maskedError }: Pick<UIStreamOptions, "onError"> = {},
 ): readonly UIMessage[] {
   if (!Array.isArray(state?.messages)) {
     throw new TypeError("toUIMessages() takes a state; load() gives undefined where there is no thread");
@@ -49,7 +44,7 @@ export function toUIMessages(
     const parts = [
       { type: "step-start" },
       ...partsOf(message.content),
-      ...callsOf(message, results, interrupts, pending),
+      ...callsOf(message, results, interrupts, pending, onError),
     ];
     if (last?.id === id) shown[shown.length - 1] = { ...last, parts: [...last.parts, ...parts] };
     else shown.push({ id, role: "assistant", parts });
@@ -61,7 +56,8 @@ function partsOf(content: Message["content"]): readonly UIPart[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content, state: "done" }];
   return content.flatMap((part): readonly UIPart[] => {
     if (part.type !== "file") return part.text === "" ? [] : [{ type: part.type, text: part.text, state: "done" }];
-    return [{ type: "file", mediaType: part.mediaType, url: urlOf(part) }];
+    const { mediaType, filename } = part;
+    return [{ type: "file", mediaType, url: urlOf(part), ...(filename !== undefined && { filename }) }];
   });
 }
 
@@ -73,6 +69,7 @@ function callsOf(
   results: ReadonlyMap<unknown, unknown>,
   interrupts: AgentState["interrupts"],
   pending: readonly PendingCall[],
+  onError: (error: unknown) => string,
 ): readonly UIPart[] {
   return toolCalls.flatMap(({ id, name, arguments: input }): readonly UIPart[] => {
     const waiting = pending.filter(({ toolCallId }) => toolCallId === id || toolCallId.startsWith(`${id}/`));
@@ -91,8 +88,8 @@ function callsOf(
     if (result === undefined) return { ...call, state: "input-available" };
     const denied = deniedApproval({ interrupts }, id);
     if (denied !== undefined) return { ...call, state: "output-denied", approval: refusalIn(denied) };
-    if (result.isError === true) return { ...call, state: "output-error", errorText: textOf(result) };
-    return { ...call, state: "output-available", output: outputOf(textOf(result)) };
+    if (result.isError === true) return { ...call, state: "output-error", errorText: onError(new ToolFailure(result)) };
+    return { ...call, state: "output-available", output: outputOf(result) };
   }
 }
 
@@ -132,10 +129,10 @@ export function fromUIMessage(message: unknown): UserMessage {
     throw new StateError("INVALID_ARGUMENT", `fromUIMessage() takes what the user said, with its parts, not ${what}`);
   }
   const content = parts.flatMap((part): readonly ContentPart[] => {
-    const { type, text, mediaType, url } = (part ?? {}) as UIPart;
+    const { type, text, mediaType, url, filename } = (part ?? {}) as UIPart;
     if (type === "text" && typeof text === "string") return [{ type: "text", text }];
     if (type === "file" && typeof url === "string" && typeof mediaType === "string") {
-      return [{ type: "file", mediaType, data: { url } }];
+      return [{ type: "file", mediaType, data: { url }, ...(typeof filename === "string" && { filename }) }];
     }
     return [];
   });

@@ -3,13 +3,15 @@ import { type AssistantMessage, type FilePart, type Message, type ToolMessage, t
 import type { PendingCall } from "../../state/pending.ts";
 import type { RunEvent, StopReason } from "../events.ts";
 import { approvalIdOf } from "../tool-call/interrupts.ts";
+import { readsAsValue } from "../tool-call/tool-result.ts";
 
 /** One piece of the AI SDK's UI message protocol, version 1. */
 export type UIMessageChunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export interface UIStreamOptions {
   /**
-   * What a page is told about a failure. By default only its code: pages are public.
+   * What a page is told about a failure, of the run or (as `ToolFailure`) of a tool's call. By default only its code:
+   * pages are public, and what a tool throws may name keys, addresses and paths.
    */
   readonly onError?: (error: unknown) => string;
   /** Whether what the model thinks is sent. @default true */
@@ -24,7 +26,7 @@ export async function* uiChunks(
   events: AsyncIterable<RunEvent>,
   { onError = maskedError, sendReasoning = true }: UIStreamOptions,
 ): AsyncGenerator<UIMessageChunk, void, undefined> {
-  const page = new UIMessageWriter(sendReasoning);
+  const page = new UIMessageWriter({ onError, sendReasoning });
   try {
     for await (const event of events) {
       yield* page.write(event);
@@ -37,12 +39,30 @@ export async function* uiChunks(
   }
 }
 
-const maskedError = (error: unknown): string => `The run failed (${StateError.is(error) ? error.code : "UNKNOWN"}).`;
+/** A call that ended without a result, with the words that the model was told. */
+export class ToolFailure extends Error {
+  override readonly name = "ToolFailure";
+  readonly toolCallId: string;
+  readonly toolName: string;
+
+  constructor({ toolCallId, toolName, ...message }: ToolMessage) {
+    super(textOf({ toolCallId, toolName, ...message }));
+    this.toolCallId = toolCallId;
+    this.toolName = toolName;
+  }
+}
+
+export function maskedError(error: unknown): string {
+  if (error instanceof ToolFailure) return "The call failed.";
+  return `The run failed (${StateError.is(error) ? error.code : "UNKNOWN"}).`;
+}
 
 /** Keeps what is open on the page: the message, the step, the block of text. */
 export class UIMessageWriter {
   readonly #sendReasoning: boolean;
+  readonly #onError: (error: unknown) => string;
   readonly #inputs = new Set<string>();
+  readonly #arguments = new Map<string, unknown>();
   readonly #denied = new Set<string>();
   #isStarted = false;
   #isInStep = false;
@@ -50,8 +70,9 @@ export class UIMessageWriter {
   #blocks = 0;
   #open: { readonly kind: "text" | "reasoning"; readonly id: string } | undefined;
 
-  constructor(sendReasoning: boolean) {
+  constructor({ onError = maskedError, sendReasoning = true }: UIStreamOptions) {
     this.#sendReasoning = sendReasoning;
+    this.#onError = onError;
   }
 
   *write(event: RunEvent): Generator<UIMessageChunk, void, undefined> {
@@ -66,8 +87,21 @@ export class UIMessageWriter {
       case "tool-start":
         return yield* this.#resumed(event.toolCallId, event.toolName, event.arguments);
       case "tool-end":
+        this.#arguments.set(event.toolCallId, event.arguments);
         if (event.status === "denied" && event.approvalId !== undefined) this.denied(event.toolCallId);
         return;
+      case "turn-so-far":
+        for (const toolCallId of event.denied) this.denied(toolCallId);
+        for (const message of event.messages) yield* this.said(message, event.turn);
+        return;
+      case "sub-agent":
+        return yield beside("sub-agent", event.toolCallId, { toolName: event.toolName, ...shownOf(event.event) });
+      case "tool-retry":
+        return yield beside("retry", event.toolCallId, { attempt: event.attempt, retryAt: event.retryAt });
+      case "model-retry":
+        return yield beside("retry", undefined, { attempt: event.attempt, delayMs: event.delayMs });
+      case "guarded":
+        return yield beside("guarded", event.toolCallId, { what: event.what, verdict: event.verdict });
       case "message":
         return yield* this.message(event.message);
       case "tool-progress":
@@ -99,10 +133,16 @@ export class UIMessageWriter {
     yield { type: "start-step" };
   }
 
+  /** A message that was not streamed: of an earlier run of the turn, or of another process. */
+  *said(message: Message, turn: number): Generator<UIMessageChunk, void, undefined> {
+    if (message.role === "assistant") yield* this.step(turn);
+    yield* this.message(message);
+  }
+
   *message(message: Message): Generator<UIMessageChunk, void, undefined> {
     if (message.role === "assistant") yield* this.#answer(message);
     if (message.role !== "tool") return;
-    yield* this.#resumed(message.toolCallId, message.toolName, undefined);
+    yield* this.#resumed(message.toolCallId, message.toolName, this.#arguments.get(message.toolCallId));
     yield this.#result(message);
   }
 
@@ -145,10 +185,11 @@ export class UIMessageWriter {
 
   #result(message: ToolMessage): UIMessageChunk {
     const { toolCallId, isError } = message;
-    const text = textOf(message);
     if (this.#denied.has(toolCallId)) return { type: "tool-output-denied", toolCallId };
-    if (isError === true) return { type: "tool-output-error", toolCallId, errorText: text };
-    return { type: "tool-output-available", toolCallId, output: outputOf(text) };
+    if (isError === true) {
+      return { type: "tool-output-error", toolCallId, errorText: this.#onError(new ToolFailure(message)) };
+    }
+    return { type: "tool-output-available", toolCallId, output: outputOf(message) };
   }
 
   *#words(kind: "text" | "reasoning", text: string): Generator<UIMessageChunk, void, undefined> {
@@ -202,14 +243,32 @@ export function pendingData({ id, kind, toolCallId, toolName, question, schema, 
   return { id, data: { id, kind, toolCallId, toolName, ...asked, ...due } };
 }
 
-/** What a tool returned: a value where it was written as JSON, else its text. */
-export function outputOf(text: string): unknown {
-  if (!/^\s*[{[]/.test(text)) return text;
+/** What a tool returned: the value itself where it is kept beside the words, else what the words are the JSON of. */
+export function outputOf(message: ToolMessage): unknown {
+  const structured = message.metadata?.["structuredContent"];
+  if (structured !== undefined) return structured;
+  const text = textOf(message);
+  if (!/^\s*[{[]/.test(text) && !readsAsValue(text)) return text;
   try {
     return JSON.parse(text);
   } catch {
     return text;
   }
+}
+
+/** Data that a page may show while it comes, and need not keep. */
+const beside = (what: string, toolCallId: string | undefined, data: object): UIMessageChunk => ({
+  type: `data-${what}`,
+  ...(toolCallId !== undefined && { id: toolCallId }),
+  data: { ...(toolCallId !== undefined && { toolCallId }), ...data },
+  transient: true,
+});
+
+/** What a sub-agent does, as far as a page is shown it: its words, and which tools it calls. */
+function shownOf(event: RunEvent): object {
+  if (event.type === "model-delta" && event.kind === "text") return { event: event.type, text: event.text };
+  if (event.type === "tool-start" || event.type === "tool-end") return { event: event.type, tool: event.toolName };
+  return { event: event.type };
 }
 
 const FINISH: Readonly<Partial<Record<StopReason, string>>> = {

@@ -8,13 +8,13 @@ import { guardedPrompt } from "../guards.ts";
 import { answeredBefore } from "../model-call/output.ts";
 import type { RunOptions } from "../run-options.ts";
 import { type CompleteOptions, outcomePart, takeAnswer } from "../tool-call/completing.ts";
-import { declineQuestions } from "../tool-call/interrupts.ts";
+import { declineQuestions, deniedApproval } from "../tool-call/interrupts.ts";
 import { giveUpPending } from "../tool-call/later.ts";
 import { goBack } from "./going-back.ts";
 import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
 import { takeMail } from "./mail.ts";
 import type { RunContext } from "./run-context.ts";
-import { askedIn, isRepairRequest } from "./turn-number.ts";
+import { askedIn, isRepairRequest, turnOf } from "./turn-number.ts";
 
 /** What begins a run: a message, nothing, or an answer to a question. */
 export interface Opening {
@@ -40,6 +40,7 @@ async function begin(
   const { session, mail } = context;
   const place = message === undefined ? -1 : placeOf(session.state, message);
   const consumes = await mail.claim(session.stored, message?.id);
+  if (place >= 0) tellTurnSoFar(context, place);
   if (place >= 0 && !isLastTurn(session.state, place)) {
     const answer = answerTo(session.state, place, (said) => isEndedBy(context, said));
     if (answer !== undefined) {
@@ -57,10 +58,25 @@ async function begin(
   if (isWaiting || (await finishOpenCalls(context)) === "pending") throw waitsFor(session.state);
   await takeMail(context, { onCancel: "go on" });
   const isRepeated = isSaidAlready(context, message);
+  if (isRepeated) tellTurnSoFar(context, session.state.messages.lastIndexOf(askedIn(session.state) as Message));
   session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })), consumes);
   if (session.isUnsaved) session.saveBeside();
   else session.hold().catch(() => undefined);
   return undefined;
+}
+
+/** A sender that repeats a message has seen nothing of its turn, or only a part: it gets all of it. */
+function tellTurnSoFar({ session, emit }: RunContext, place: number): void {
+  const { state } = session;
+  const behind = state.messages.slice(place + 1);
+  const next = behind.findIndex((message) => message.role === "user" && !isRepairRequest(message));
+  const messages = next === -1 ? behind : behind.slice(0, next);
+  if (messages.length === 0) return;
+  const denied = messages.flatMap((message) =>
+    message.role === "tool" && deniedApproval(state, message.toolCallId) !== undefined ? [message.toolCallId] : [],
+  );
+  const turn = turnOf({ messages: state.messages.slice(0, place + 1) });
+  emit({ type: "turn-so-far", turn, messages, denied });
 }
 
 function waitsFor(state: AgentState): StateError {

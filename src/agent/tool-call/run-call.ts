@@ -200,7 +200,7 @@ export async function close(
   session.change((state) => settle(state, call, execution, outcome, options), consumes);
   const hasEffects = tool?.effect !== "pure";
   if (hasEffects || parts.saveEvery === 1) session.saveBeside({ settles: hasEffects });
-  const ended = { type: "tool-end", toolCallId: call.id, toolName: call.name } as const;
+  const ended = { type: "tool-end", toolCallId: call.id, toolName: call.name, arguments: call.arguments } as const;
   const { status, returned, approvalId } = outcome;
   if (status !== "succeeded") emit({ ...ended, status, ...(approvalId !== undefined && { approvalId }) });
   else emit({ ...ended, status, ...(returned !== undefined && { result: returned }) });

@@ -68,9 +68,20 @@ export function success(result: unknown): Outcome {
     return { status: "succeeded", content: parts, ...(structured !== undefined && { structured }) };
   }
   const written = writtenResult(result);
-  if ("text" in written) return { status: "succeeded", content: written.text };
+  if ("text" in written) {
+    // "42" and 42 are the same words: of the two, the text is the one that is rare.
+    const kept = typeof result === "string" && readsAsValue(result) ? { structured: result } : {};
+    return { status: "succeeded", content: written.text, ...kept };
+  }
   return failure(`The tool ran, but what it returned cannot be written down: ${written.fault}`);
 }
+
+/** No number, boolean or null is written longer. */
+const LONGEST_VALUE = 64;
+
+/** Whether a text reads as the JSON of a number, a boolean or null. */
+export const readsAsValue = (text: string): boolean =>
+  text.length <= LONGEST_VALUE && /^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/.test(text.trim());
 
 /** The outcome as part of the state: the ledger entry and the message, together. */
 export function settle(
