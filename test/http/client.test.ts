@@ -120,7 +120,7 @@ describe("a token goes to another machine encrypted", () => {
     "http://127.0.0.1.evil.example",
     "http://[2001:db8::1]",
   ])("%s is refused with what to do", (baseUrl) => {
-    expect(make(baseUrl)).toThrow(/use https:\/\/, or say allowPlainHttp: true/);
+    expect(make(baseUrl)).toThrow(/use https:\/\/, or set allowPlainHttp: true/);
     expect(make(baseUrl, { headers: { Authorization: `Bearer ${token}` } })).toThrow(/use https/);
     expect(make(baseUrl)).not.toThrow(/zebra/);
     expect(make(baseUrl, {})).not.toThrow();
