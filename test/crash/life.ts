@@ -75,12 +75,8 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
     if (!StateError.is(error, "PENDING")) throw error;
     // A person must be asked first, or bring an outcome. New words are then said again; words from before have been
     // answered by then.
-    const [interruptId] = error.context.pendingIds ?? [];
     const { signal } = new AbortController();
-    result =
-      interruptId === undefined
-        ? await followed(agent.run(undefined, { threadId: life.threadId, signal }), life)
-        : await resume(agent, life, interruptId);
+    result = await followed(agent.run(undefined, { threadId: life.threadId, signal }), life);
     if (isNew) {
       await settleQuestions(agent, life, result);
       return answered(agent, life, prompt);
