@@ -30,8 +30,8 @@ function optionsOf(tier: Tier): ViteUserConfig {
   return {
     test: {
       reporters: ["default", new FailuresInShort(LEFT_OUT[tier])],
-      // Most tests wait for the disk or for another process: every core may have one.
-      maxWorkers: "100%",
+      // Tests wait for the disk, for timers and for other processes: with one for each core, a fifth of the time nothing ran.
+      maxWorkers: "150%",
       projects: [
         // Loading the sources anew for each file costs more than most tests themselves.
         { plugins, test: { ...shared, name: "shared", isolate: false, include, exclude: [...exclude, ...own] } },

@@ -40,7 +40,7 @@ const ALSO_WITH_SERVERS: readonly string[] = [
 const WIDE: readonly string[] = [
   "test/wide/*.test.ts",
   "test/langgraph/missing-peers.test.ts",
-  "test/{examples,guides/first-programs}.test.ts",
+  "test/{examples,guides/*}.test.ts",
   "test/services/*.test.ts",
   "test/soak/*.test.ts",
   // A layer or a layout over a storage whose driver is proved already.
@@ -65,7 +65,7 @@ const WIDE: readonly string[] = [
   "test/patterns/*.test.ts",
   "test/{damaged-store,search-model}.test.ts",
   "src/checkpoint/thread/large-states.test.ts",
-  "src/store/key-value/busy-item.test.ts",
+  "src/store/key-value/{busy-item,interrupted}.test.ts",
   "src/cli/{golden,terminal,people}.test.ts",
   "src/memory/fifty-turns.test.ts",
   "test/conversation/prompt-cache.test.ts",
