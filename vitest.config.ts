@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig, type ViteUserConfigFnObject } from "vitest/config";
 import { FailuresInShort } from "./test/failures-in-short.ts";
 import { folderInMemory } from "./test/folder-in-memory.ts";
@@ -31,7 +32,7 @@ function optionsOf(tier: Tier): ViteUserConfig {
     test: {
       reporters: ["default", new FailuresInShort(LEFT_OUT[tier])],
       // Tests wait for the disk, for timers and for other processes: with one for each core, a fifth of the time nothing ran.
-      maxWorkers: "150%",
+      maxWorkers: Math.ceil(availableParallelism() * 1.5),
       projects: [
         // Loading the sources anew for each file costs more than most tests themselves.
         { plugins, test: { ...shared, name: "shared", isolate: false, include, exclude: [...exclude, ...own] } },
