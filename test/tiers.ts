@@ -44,10 +44,10 @@ const WIDE: readonly string[] = [
   "test/services/*.test.ts",
   "test/soak/*.test.ts",
   // A layer or a layout over a storage whose driver is proved already.
-  "src/backends/file/{steps,several-steps,conformance-folding}.test.ts",
+  "src/backends/file/{steps,several-steps,conformance-folding,store}.test.ts",
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/oci/*.test.ts",
-  "src/checkpoint/dict/{conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
+  "src/checkpoint/dict/{conformance-files,conformance-without-optional-methods,overtaken,sweeping,interrupted,batches,racing}.test.ts",
   "src/checkpoint/bucket-log/{batches,cost,leftovers}.test.ts",
   "test/object-store-requests.test.ts",
   "test/http/{conformance-items,conformance-sqlite,conformance-tenant,hostile-transport}.test.ts",

@@ -23,15 +23,15 @@ async function look(checkpointer: Checkpointer, threadId: string): Promise<reado
   return seen;
 }
 
-/** Fails about every twelfth call, before or after it took effect, in a way that invites a retry. */
+/** Fails about every sixth call, before or after it took effect, in a way that invites a retry. */
 function unreliable(cells: Map<string, string>, random: () => number): ReturnType<typeof observed> {
   const fail = (): never => {
     throw Object.assign(new Error("the connection was cut"), { code: "ECONNRESET" });
   };
   return observed(new MapStorage(cells), () => {
     const dice = random();
-    if (dice < 0.04) fail();
-    return dice < 0.08 ? fail : undefined;
+    if (dice < 0.08) fail();
+    return dice < 0.16 ? fail : undefined;
   });
 }
 
