@@ -2,7 +2,7 @@ import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { given } from "../internal/option-table.ts";
-import type { AnySchema } from "../models/schema.ts";
+import type { AnySchema, SchemaOutput } from "../models/schema.ts";
 import type { UserMessage } from "../state/message.ts";
 import type { SignalPart } from "../state/people/personal-fields.ts";
 import { asUserMessage, withId } from "../state/prompt.ts";
@@ -24,7 +24,7 @@ import type { RunError } from "./run/run-error.ts";
 import { aboutSubject } from "./run/run-subject.ts";
 import type { Runner, RunPlace } from "./run/runner.ts";
 import { Run } from "./run.ts";
-import type { AnswerOptions, Needed, OutputOf, RunArguments, RunOptions } from "./run-options.ts";
+import type { AnswerOptions, Needed, RunArguments, RunOptions, Shaped } from "./run-options.ts";
 import { assertAnswerable, assertTools } from "./tool-call/assert-tools.ts";
 import type { CompleteOptions } from "./tool-call/completing.ts";
 import {
@@ -80,11 +80,13 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run<Schema extends AnySchema = never>(
-    prompt?: Said,
-    ...given: RunArguments<Runtime, Schema>
-  ): Run<OutputOf<Schema, Output>, Tools> {
-    return this.#say(prompt, given[0] ?? {}, this.#ownPlace) as Run<OutputOf<Schema, Output>, Tools>;
+  run<Schema extends AnySchema>(
+    prompt: Said | undefined,
+    options: Needed<Shaped<RunOptions<Runtime, Schema>>, Runtime>,
+  ): Run<SchemaOutput<Schema>, Tools>;
+  run(prompt?: Said, ...given: RunArguments<Runtime>): Run<Output, Tools>;
+  run(prompt?: Said, options: RunOptions<Runtime> = {}): Run<Output, Tools> {
+    return this.#say(prompt, options, this.#ownPlace);
   }
 
   get #ownPlace(): RunPlace {
@@ -102,10 +104,12 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
   }
 
   /** Answers something that a run ended with, in any process, and continues the thread. */
-  answer<Schema extends AnySchema = never>(
-    options: Needed<AnswerOptions<Runtime, Schema>, Runtime>,
-  ): Run<OutputOf<Schema, Output>, Tools> {
-    return this.#answer(options, this.#ownPlace) as Run<OutputOf<Schema, Output>, Tools>;
+  answer<Schema extends AnySchema>(
+    options: Needed<Shaped<AnswerOptions<Runtime, Schema>>, Runtime>,
+  ): Run<SchemaOutput<Schema>, Tools>;
+  answer(options: Needed<AnswerOptions<Runtime>, Runtime>): Run<Output, Tools>;
+  answer(options: AnswerOptions<Runtime>): Run<Output, Tools> {
+    return this.#answer(options, this.#ownPlace);
   }
 
   #answer(options: AnswerOptions<Runtime>, place: RunPlace): Run<Output, Tools> {
@@ -117,10 +121,12 @@ export class CoreAgent<Output = unknown, Runtime = unknown, Tools extends NamedT
   }
 
   /** Delivers the outcome of a call whose tool answered "later", from any process, and continues the thread. */
-  complete<Schema extends AnySchema = never>(
-    options: Needed<CompleteOptions<Runtime, ResultIn<Tools>, Schema>, Runtime>,
-  ): Run<OutputOf<Schema, Output>, Tools> {
-    return this.#complete(options, this.#ownPlace) as Run<OutputOf<Schema, Output>, Tools>;
+  complete<Schema extends AnySchema>(
+    options: Needed<Shaped<CompleteOptions<Runtime, ResultIn<Tools>, Schema>>, Runtime>,
+  ): Run<SchemaOutput<Schema>, Tools>;
+  complete(options: Needed<CompleteOptions<Runtime, ResultIn<Tools>>, Runtime>): Run<Output, Tools>;
+  complete(options: CompleteOptions<Runtime, ResultIn<Tools>>): Run<Output, Tools> {
+    return this.#complete(options, this.#ownPlace);
   }
 
   #complete(options: CompleteOptions<Runtime, unknown>, place: RunPlace): Run<Output, Tools> {

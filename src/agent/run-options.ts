@@ -1,4 +1,4 @@
-import type { AnySchema, SchemaOutput } from "../models/schema.ts";
+import type { AnySchema } from "../models/schema.ts";
 import type { Subjects } from "../state/people/subjects.ts";
 import type { SessionPort } from "./ports.ts";
 import type { RunLimits } from "./run/limits.ts";
@@ -54,9 +54,11 @@ export interface AnswerOptions<Runtime = unknown, Schema extends AnySchema = Any
 
 /** What tools need of the runtime context must be given. */
 export type Needed<Options, Runtime> = unknown extends Runtime ? Options : Options & { readonly runtime: Runtime };
-export type RunArguments<Runtime, Schema extends AnySchema = AnySchema> = unknown extends Runtime
-  ? [options?: RunOptions<Runtime, Schema>]
-  : [options: Needed<RunOptions<Runtime, Schema>, Runtime>];
+export type RunArguments<Runtime> = unknown extends Runtime
+  ? [options?: RunOptions<Runtime>]
+  : [options: Needed<RunOptions<Runtime>, Runtime>];
 
-/** What a run gives back: of its own schema, where it has one. */
-export type OutputOf<Schema extends AnySchema, Output> = [Schema] extends [never] ? Output : SchemaOutput<Schema>;
+/** Options of a run that has a schema of its own: what it gives back follows from that. */
+export type Shaped<Options extends { readonly outputSchema?: AnySchema }> = Options & {
+  readonly outputSchema: NonNullable<Options["outputSchema"]>;
+};
