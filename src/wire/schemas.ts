@@ -24,6 +24,12 @@ const place: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_IN
 const position: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const cursor: Schema = { type: "string", format: "holdfast-cursor", description: "From the previous page" };
 
+const oneOf = (...forms: readonly Schema[]): Schema => ({ anyOf: forms });
+const oneOrMore = (...forms: readonly Schema[]): Schema => oneOf(...forms, { ...list(oneOf(...forms)), minItems: 1 });
+
+/** What a user says: a text, or its parts. */
+const said: Schema = oneOf(text, { ...list(object({ type: { const: "text" }, text })), minItems: 1 });
+
 const segment = (bytes: number): Schema => ({
   type: "string",
   format: "holdfast-id",
@@ -127,10 +133,22 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
         maxProperties: 1,
         additionalProperties: false,
         properties: {
-          message: { description: "A text, a list of parts, or a user message" },
-          answer: { description: "{ id, response } or { id, decline }, or a list of them" },
-          result: { description: "{ toolCallId, result } or { toolCallId, error }, or a list of them" },
-          cancel: { description: "true, or the reason" },
+          message: {
+            ...oneOf(said, object({ role: { const: "user" }, content: said })),
+            description: "A text, a list of parts, or a user message. A part may also be a file",
+          },
+          answer: {
+            ...oneOrMore(
+              request({ id: text, response: {} }, { by: text, reason: text }),
+              request({ id: text, decline: { anyOf: [{ const: true }, text] } }, { by: text, reason: text }),
+            ),
+            description: "Of what waits: an answer, or that there will be none",
+          },
+          result: {
+            ...oneOrMore(request({ toolCallId: text, result: {} }), request({ toolCallId: text, error: {} })),
+            description: "Of a call that another system carried out: its result, or why there is none",
+          },
+          cancel: { anyOf: [{ const: true }, text], description: "true, or the reason" },
         },
       },
     },

@@ -1,4 +1,5 @@
 import type { LogRecord } from "../../checkpoint/log/thread-log.ts";
+import { withoutStanding } from "../../checkpoint/record/metadata.ts";
 import { openHeader } from "../../checkpoint/record/record.ts";
 import { callsIn, placeOf } from "../../saver/thread/graph-record.ts";
 import { type Binds, number, text } from "./binds.ts";
@@ -16,7 +17,18 @@ export function saverBinds(record: LogRecord, place: number): Binds {
     [`b_id_${place}`]: text(at?.id),
     [`b_parent_${place}`]: text(isPut ? header.graph?.parent : null),
     [`b_created_${place}`]: text(isPut ? momentOf(header.createdAt) : null),
+    ...ownMetadata(record, place),
     [`b_calls_${place}`]: text(at && callsOf(record)),
+  };
+}
+
+/** Beside what the caller gave, metadata may say how the thread stands, which no row shows. */
+function ownMetadata({ metadata }: LogRecord, place: number): Binds {
+  const own = metadata === undefined ? undefined : withoutStanding(metadata);
+  const differs = own !== metadata;
+  return {
+    [`b_differs_${place}`]: number(differs ? 1 : 0),
+    [`b_shown_${place}`]: text(differs && own !== "{}" ? own : null),
   };
 }
 

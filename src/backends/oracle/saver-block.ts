@@ -13,6 +13,8 @@ export const SAVER_VARIABLES = `  v_graph NUMBER;
   v_parent VARCHAR2(1024 BYTE);
   v_created TIMESTAMP(3);
   v_calls CLOB;
+  v_differs NUMBER;
+  v_own CLOB;
   v_shown CLOB;
 `;
 
@@ -21,6 +23,8 @@ const assign = (place: number): string => `  v_graph := :b_graph_${place};
   v_id := :b_id_${place};
   v_parent := :b_parent_${place};
   v_created := TO_TIMESTAMP(:b_created_${place}, ${ISO_FORMAT});
+  v_differs := :b_differs_${place};
+  v_own := :b_shown_${place};
   v_calls := :b_calls_${place};`;
 
 const WRITE_PATHS = `task_id VARCHAR2(1024 BYTE) PATH '$[0]', idx NUMBER PATH '$[1]', channel VARCHAR2(1024 BYTE) PATH '$[2]', replaces NUMBER PATH '$[3]'`;
@@ -34,6 +38,9 @@ export const keepGraph = ({ checkpoints, writes }: SaverTables, place: number): 
     v_shown := v_long_metadata;
     IF v_metadata IS NOT NULL THEN
       v_shown := v_metadata;
+    END IF;
+    IF v_differs = 1 THEN
+      v_shown := v_own;
     END IF;
     IF v_unindexed = 1 THEN
       v_shown := NULL;

@@ -42,7 +42,9 @@ export const isStanding = (key: string): boolean => MEMBERS_OF_STANDING.has(key)
 /** They stand first, as they are written below. */
 const WRITTEN = /^\{(?:"holdfast\.(?:unfinished|waiting|inDoubt)":1,?)+/;
 
-const withoutStanding = (text: string): string => (text.startsWith(`{"${OWN}`) ? text.replace(WRITTEN, "{") : text);
+/** Stored metadata as the caller gave them. */
+export const withoutStanding = (text: string): string =>
+  text.startsWith(`{"${OWN}`) ? text.replace(WRITTEN, "{") : text;
 
 /** Stored metadata, changed; what they say of the thread's standing stays. */
 export function changedMetadata(
