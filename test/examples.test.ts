@@ -84,7 +84,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     'Restored checkpoint \'subtask_complete\': {"current_subtask":"generate_report","draft_output":"## Report\\n..."}',
   ],
   "examples/05-human-approval.ts": [
-    /Process \d+ ended its run: interrupted/,
+    /Process \d+ ended its run: pending/,
     "one answered, with 90 instead of 900: interrupted, 1 left",
     "Sent 90 to Ines. A person refused this call. The reason: Bob was paid in cash",
     /a second answer is refused: .* was answered already/,
