@@ -85,7 +85,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   ],
   "examples/05-human-approval.ts": [
     /Process \d+ ended its run: pending/,
-    "one answered, with 90 instead of 900: interrupted, 1 left",
+    "one answered, with 90 instead of 900: pending, 1 left",
     "Sent 90 to Ines. A person refused this call. The reason: Bob was paid in cash",
     /a second answer is refused: .* was answered already/,
   ],
