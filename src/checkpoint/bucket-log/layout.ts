@@ -158,7 +158,7 @@ export const piecesOf = (name: string, pieces = 1): string[] => [
 ];
 
 /** The part that a piece belongs to. */
-export const partOfPiece = (name: string): string => name.replace(/(?<=-[a-z]+)-\d+$/, "");
+export const partOfPiece = (name: string): string => name.replace(/-(page|body|list)-\d+$/, "-$1");
 
 /** Names of parts to delete, where they are too many for the document: it names the list. */
 export const listName = (suffix: string): string => `${withSuffix(numberName(0), suffix)}-list`;
