@@ -95,10 +95,15 @@ function deleteEnded(store: ThreadStore, { document }: FoundDocument, found: rea
  * Goes through the whole bucket: first the folders, for objects that no document
  * speaks of; then the documents, for those that only list what is to be
  * deleted, and for copies that do not go on. A damaged thread keeps none from being looked at.
+ *
+ * A copy that sweeps hold up makes no progress while they run, so sweeps that overlap are one look: each says at its end
+ * what it saw of a copy, and what counts as seen earlier was in the document when this one went through the folders.
  */
 export async function removeLeftovers(store: ThreadStore): Promise<void> {
   const { layout, bucket, lists } = store;
   if (!lists) return;
+  const earlier: EarlierLooks = new Map();
+  const underWay: string[] = [];
   for await (const found of bucket.list({ prefix: layout.records })) {
     const byThread = new Map<string, string[]>();
     for (const object of found) {
@@ -108,14 +113,25 @@ export async function removeLeftovers(store: ThreadStore): Promise<void> {
       else objects.push(object);
     }
     for (const [name, objects] of byThread) {
-      if (layout.isName(name)) await unlessDamaged(() => sweepFound(store, name, objects));
+      if (layout.isName(name)) await unlessDamaged(() => sweepFound(store, name, objects, earlier));
     }
   }
   for await (const objects of bucket.list({ prefix: layout.documents })) {
     const names = objects.map((object) => object.slice(layout.documents.length)).filter((name) => layout.isName(name));
-    await inParallel(names, (name) => unlessDamaged(() => settle(store, name)));
+    await inParallel(names, (name) =>
+      unlessDamaged(async () => {
+        if ((await settle(store, name)) === "under way") underWay.push(name);
+      }),
+    );
   }
+  await inParallel(underWay, (name) => unlessDamaged(() => giveUpIfStill(store, name, earlier)));
 }
+
+/**
+ * What the documents said of lives under way when their folders were looked at. A life that is not in it had no object
+ * then: to give it up takes nothing from it.
+ */
+type EarlierLooks = Map<string, number | undefined>;
 
 /** A damaged thread is reported to its readers. */
 async function unlessDamaged(work: () => Promise<void>): Promise<void> {
@@ -126,12 +142,18 @@ async function unlessDamaged(work: () => Promise<void>): Promise<void> {
   }
 }
 
-const sweepFound = (store: ThreadStore, name: string, objects: readonly string[]): Promise<void> =>
+const sweepFound = (
+  store: ThreadStore,
+  name: string,
+  objects: readonly string[],
+  earlier: EarlierLooks,
+): Promise<void> =>
   untilNotOvertaken<void>(
     () => store.loadNamed(name),
     async (found) => {
-      await deleteEnded(store, found, objects);
       const { document } = found;
+      for (const { life, seen } of document?.copying ?? []) if (!earlier.has(life)) earlier.set(life, seen);
+      await deleteEnded(store, found, objects);
       if (document?.thread === undefined) return;
       const prefix = store.layout.life(name, document.thread.life);
       const parts = objects.filter((object) => object.startsWith(prefix)).map((object) => object.slice(prefix.length));
@@ -173,26 +195,31 @@ function ofNextAppend(thread: StoredThread): ReadonlySet<string> {
   return new Set([pageName({ first, suffix: namedAfter(tailOf(thread).writeId) }), ...bodies]);
 }
 
-/** A document without a thread goes, and what may become one is given up where nothing came of it since the last sweep. */
-async function settle(store: ThreadStore, name: string): Promise<void> {
+/** A document without a thread goes, unless something may become one. */
+async function settle(store: ThreadStore, name: string): Promise<"under way" | undefined> {
   const found = await store.loadNamed(name);
   const { document } = found;
-  if (document === undefined) return;
-  if (document.copying.length > 0) return giveUpIfStill(store, found, document);
-  if (document.thread !== undefined) return;
+  if (document === undefined) return undefined;
+  if (document.copying.length > 0) return "under way";
+  if (document.thread !== undefined) return undefined;
   await sweepRemains(store, name);
   await store.discard(document.threadId, found);
+  return undefined;
 }
 
-/** One that was given up though it is alive starts again. */
-async function giveUpIfStill(store: ThreadStore, found: FoundDocument, document: ThreadDocument): Promise<void> {
+/** Gives up what came no further since the last sweep. One that was given up though it is alive starts again. */
+async function giveUpIfStill(store: ThreadStore, name: string, earlier: EarlierLooks): Promise<void> {
+  const found = await store.loadNamed(name);
+  const { document } = found;
+  if (document === undefined || document.copying.length === 0) return;
   const { threadId, thread, copying, over } = document;
   const going: OtherLife[] = [];
   const still: OtherLife[] = [];
   for (const other of copying) {
     let seen = 0;
     for await (const parts of partsIn(store, { threadId, life: other.life })) seen += parts.length;
-    if (seen === other.seen) still.push({ life: other.life });
+    const wasSeen = earlier.has(other.life) ? earlier.get(other.life) : 0;
+    if (seen === other.seen && seen === wasSeen) still.push({ life: other.life });
     else going.push({ ...other, seen });
   }
   const next = documentOf(threadId, { thread, copying: going, over: [...over, ...still] });

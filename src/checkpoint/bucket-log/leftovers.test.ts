@@ -256,6 +256,29 @@ describe("a copy that was announced", () => {
     expect(left).toBeGreaterThan(5);
   });
 
+  test("and is held up by sweeps that overlap is not given up by them", async () => {
+    const prepared = await grown(20);
+    const isOfCopy = (name: string): boolean => name.startsWith("records/u/");
+    for (let n = 2; ; n++) {
+      const objects = new Map(prepared);
+      let [requests, looks, written] = [0, 0, 0];
+      const sleeping = on(objects, async (name) => {
+        if (isOfCopy(name)) written++;
+        if (++requests !== 6) return;
+        const before = [...objects.keys()].filter(isOfCopy);
+        expect(before.length).toBeGreaterThan(0);
+        const slow = on(objects, async (each) => {
+          if (each === "threads/u" && ++looks === n) await on(objects).removeLeftovers();
+        });
+        await slow.removeLeftovers();
+        expect([...objects.keys()].filter(isOfCopy), `the other ran at look ${n}`).toEqual(before);
+      });
+      expect(await sleeping.copy("t", "u", "second")).toBe("copied");
+      expect(written, "copied once").toBe([...objects.keys()].filter(isOfCopy).length);
+      if (looks < n) break;
+    }
+  });
+
   test("and is given up though it only slept starts again", async () => {
     const objects = await grown(20);
     let requests = 0;

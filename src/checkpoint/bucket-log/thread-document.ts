@@ -28,7 +28,7 @@ export interface OtherLife {
   readonly life: string;
   /** Its parts, where the bucket cannot list them. */
   readonly parts?: readonly string[];
-  /** Of one that may be under way: how many objects a sweep found of it. One that has no more at the next was given up. */
+  /** Of one that may be under way: how many objects a sweep found of it. One that has no more at a sweep that began later is given up. */
   readonly seen?: number;
 }
 
