@@ -1,3 +1,4 @@
+import { argumentsHash } from "../../src/agent/tool-call/ledger.ts";
 import { saverOf } from "../../src/entry/saver.ts";
 import type { Store } from "../../src/entry/store.ts";
 import {
@@ -121,12 +122,9 @@ async function trip(checkpointer: Checkpointer, clock: StoryClock): Promise<void
   const first = state.withMessage(userMessage("Take the cheaper one. Window seat if there is one."));
   await checkpointer.save(first, "trip-42", { metadata });
   clock.later(1500);
+  const booking = { id: "b1", name: "book_flight", arguments: { flight: "TP 1273", seat: "window", price: 189 } };
   const asking = first
-    .withMessage(
-      assistantMessage("I reserve it now.", {
-        toolCalls: [{ id: "b1", name: "book_flight", arguments: { flight: "TP 1273", seat: "window", price: 189 } }],
-      }),
-    )
+    .withMessage(assistantMessage("I reserve it now.", { toolCalls: [booking] }))
     .withToolExecution({
       toolCallId: "b1",
       toolName: "book_flight",
@@ -134,6 +132,7 @@ async function trip(checkpointer: Checkpointer, clock: StoryClock): Promise<void
       effect: "atMostOnce",
       attempts: 0,
       idempotencyKey: "trip-42/b1/55d0e1",
+      argumentsHash: argumentsHash(booking),
     })
     .withInterrupt({
       id: "b1/1",
@@ -206,15 +205,14 @@ async function billing(checkpointer: Checkpointer, clock: StoryClock): Promise<v
 }
 
 async function approval(checkpointer: Checkpointer, clock: StoryClock): Promise<void> {
+  const rollBack = { id: "r1", name: "roll_back_deploy", arguments: { service: "checkout", to: "1.41.2" } };
   const state = AgentState.create({ agentId: "ops" })
     .withMessages([
       userMessage([
         { type: "text", text: "The deploy of 14:02 broke checkout, here is the graph. Roll it back." },
         { type: "file", mediaType: "image/png", filename: "errors.png", data: new Uint8Array(PICTURE) },
       ]),
-      assistantMessage("I roll `checkout` back to 1.41.2.", {
-        toolCalls: [{ id: "r1", name: "roll_back_deploy", arguments: { service: "checkout", to: "1.41.2" } }],
-      }),
+      assistantMessage("I roll `checkout` back to 1.41.2.", { toolCalls: [rollBack] }),
     ])
     .withToolExecution({
       toolCallId: "r1",
@@ -222,9 +220,10 @@ async function approval(checkpointer: Checkpointer, clock: StoryClock): Promise<
       status: "waiting",
       effect: "idempotent",
       idempotencyKey: "on-call/r1/0c41",
+      argumentsHash: argumentsHash(rollBack),
     })
     .withInterrupt({
-      id: "r1",
+      id: "r1/approval",
       toolCallId: "r1",
       kind: "approval",
       question: "Allow roll_back_deploy to run?",

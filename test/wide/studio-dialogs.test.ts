@@ -1,9 +1,12 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import type { Checkpointer } from "../../src/index.ts";
 import { CorePersonalData } from "../../src/session/personal-data.ts";
 import type { CaseLine } from "../../src/studio/service-api.ts";
+import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
+import { agentOf } from "../agent/agent-of.ts";
 import { type OpenedStudio, openStudio, StudioFolder } from "../studio/opened-studio.ts";
 import { fillItems, fillStory, StoryClock } from "../studio/story-store.ts";
 import { describeWithChromium } from "./with-chromium.ts";
@@ -75,6 +78,18 @@ describeWithChromium("the dialogs of Studio", (open) => {
     expect(await page.locator("dialog[open] button[type=submit]").isDisabled()).toBe(true);
     await text.fill('{"service":"checkout","to":"1.41.1"}');
     await submit(page);
+    await card.waitFor({ state: "detached" });
+    const ran: unknown[] = [];
+    const rollBack = tool({
+      name: "roll_back_deploy",
+      inputSchema: { type: "object" },
+      effect: "idempotent",
+      needsApproval: true,
+      execute: async (given) => void ran.push(given),
+    });
+    const agent = agentOf({ model: scriptedModel(["rolled back"]), tools: [rollBack], checkpointer });
+    expect((await agent.run(undefined, { threadId: "on-call/2026-11-14" })).text).toBe("rolled back");
+    expect(ran).toEqual([{ service: "checkout", to: "1.41.1" }]);
     const [asked] = (await checkpointer.load("on-call/2026-11-14"))?.interrupts ?? [];
     expect(asked?.answer?.value).toEqual({ decision: "edit", arguments: { service: "checkout", to: "1.41.1" } });
   });

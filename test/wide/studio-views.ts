@@ -46,7 +46,11 @@ export const VIEWS: readonly StudioView[] = [
     name: "dialog-answer",
     address: "#/inbox",
     ready: ".inbox .card",
-    prepare: (page) => page.getByRole("button", { name: "Answer", exact: true }).click(),
+    prepare: (page) =>
+      page
+        .locator(".inbox .card", { hasText: "book_flight" })
+        .getByRole("button", { name: "Answer", exact: true })
+        .click(),
   },
   {
     name: "dialog-settle",
