@@ -181,6 +181,8 @@ export interface ShownQuestion {
   readonly schema?: Readonly<Record<string, unknown>>;
   readonly askedAt: number;
   readonly answer?: CutText;
+  /** The answer was sent, and the thread's next run takes it in. */
+  readonly isSent?: true;
 }
 
 export interface ShownMessage {

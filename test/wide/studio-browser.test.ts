@@ -3,9 +3,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { tool } from "../../src/agent/tool-call/tool.ts";
 import type { Store } from "../../src/entry/store.ts";
 import type { Checkpointer } from "../../src/index.ts";
 import { MOST_ANSWER_BYTES } from "../../src/studio/routes.ts";
+import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
+import { agentOf } from "../agent/agent-of.ts";
 import { fillHostile, HOSTILE, HOSTILE_ID, HOSTILE_VIEWS } from "../studio/hostile-store.ts";
 import { messageAt, saveLongThread } from "../studio/long-thread.ts";
 import { type OpenedStudio, openStudio, StudioFolder } from "../studio/opened-studio.ts";
@@ -335,7 +338,30 @@ describeWithChromium("Studio in a browser", (open) => {
     await first.locator("dialog").waitFor({ state: "detached" });
     await submit(second).click();
     await second.locator("dialog[open] .trouble").waitFor();
-    expect(await second.locator("dialog[open] .trouble").textContent()).toContain("answered already");
+    const told = await second.locator("dialog[open] .trouble").textContent();
+    expect(told).toContain('an answer to "b1/1" was sent before');
+    expect(told).toContain("Nothing was sent");
+    expect(told).toContain("Look at the thread as it is now");
+    await second.keyboard.press("Escape");
+    for (const page of [first, second]) {
+      await page.getByText(/Answered: .*aisle.*next run takes it in/).waitFor();
+      expect(await page.getByRole("button", { name: "Answer", exact: true }).count()).toBe(0);
+    }
+    expect(await checkpointer.signals("trip-42")).toHaveLength(1);
+    const [asked] = (await checkpointer.load("trip-42"))?.interrupts ?? [];
+    const given: unknown[] = [];
+    const book = tool({
+      name: "book_flight",
+      inputSchema: { type: "object" },
+      effect: "atMostOnce",
+      execute: async (_, { interrupt }) => {
+        const { question = "", schema } = asked ?? {};
+        given.push(await interrupt({ question, ...(schema !== undefined && { schema }) }));
+      },
+    });
+    const agent = agentOf({ model: scriptedModel(["booked"]), tools: [book], checkpointer });
+    expect((await agent.run(undefined, { threadId: "trip-42" })).text).toBe("booked");
+    expect(given).toEqual([{ seat: "aisle", extraLegroom: false }]);
     const state = await checkpointer.load("trip-42");
     expect(state?.interrupts[0]?.answer?.value).toEqual({ seat: "aisle", extraLegroom: false });
     expect((await checkpointer.getMetadata("trip-42"))?.["user"]).toBe("ann");

@@ -1,5 +1,6 @@
 import type { Interrupt, StateFields, ToolExecution } from "../../state/fields.ts";
 import { type Message, textOf } from "../../state/message.ts";
+import type { SignalPart } from "../../state/people/personal-fields.ts";
 import type { ShownCall, ShownExecution, ShownMessage, ShownPart, ShownQuestion } from "../api.ts";
 import { ARGUMENTS_SHOWN, cut, cutAt, LINE_SHOWN, TEXT_SHOWN } from "./cut.ts";
 import { jsonText } from "./value-tree.ts";
@@ -27,14 +28,17 @@ export class CallIndex {
   }
 }
 
+/** Answers that were sent and that no run has taken in, by the ids of their questions. */
+export type SentAnswers = ReadonlyMap<string, SignalPart>;
+
 const name = (text: string): string => cutAt(text, LINE_SHOWN);
 
-export function shownMessage(message: Message, index: number, calls: CallIndex): ShownMessage {
+export function shownMessage(message: Message, index: number, calls: CallIndex, sent: SentAnswers): ShownMessage {
   return {
     index,
     role: message.role,
     parts: partsOf(message, index),
-    calls: callsOf(message, index, calls),
+    calls: callsOf(message, index, calls, sent),
     ...(message.id !== undefined && { id: name(message.id) }),
     ...(message.role === "user" && message.name !== undefined && { name: name(message.name) }),
     ...(message.role === "tool" && {
@@ -69,7 +73,7 @@ function partsOf({ content }: Message, index: number): readonly ShownPart[] {
   });
 }
 
-function callsOf(message: Message, index: number, calls: CallIndex): readonly ShownCall[] {
+function callsOf(message: Message, index: number, calls: CallIndex, sent: SentAnswers): readonly ShownCall[] {
   if (message.role !== "assistant") return [];
   return (message.toolCalls ?? []).map(({ id, name: tool, arguments: args, invalid }, at) => {
     const [execution, question] = [calls.execution(id), calls.question(id)];
@@ -80,7 +84,7 @@ function callsOf(message: Message, index: number, calls: CallIndex): readonly Sh
       path: ["messages", index, "toolCalls", at, "arguments"],
       ...(invalid !== undefined && { invalid: name(invalid) }),
       ...(execution !== undefined && { execution: shownExecution(execution) }),
-      ...(question !== undefined && { question: shownQuestion(question) }),
+      ...(question !== undefined && { question: shownQuestion(question, sent) }),
     };
   });
 }
@@ -105,7 +109,10 @@ export function shownExecution(execution: ToolExecution): ShownExecution {
   };
 }
 
-export function shownQuestion({ id, kind, question, schema, askedAt, answer }: Interrupt): ShownQuestion {
+export function shownQuestion(interrupt: Interrupt, sent: SentAnswers): ShownQuestion {
+  const { id, kind, question, schema, askedAt } = interrupt;
+  const waiting = interrupt.answer === undefined ? sent.get(id) : undefined;
+  const answer = interrupt.answer ?? waiting;
   return {
     id,
     kind,
@@ -115,6 +122,7 @@ export function shownQuestion({ id, kind, question, schema, askedAt, answer }: I
     ...(answer !== undefined && {
       answer: cut(answer.declined === true ? "declined" : jsonText(answer.value), LINE_SHOWN),
     }),
+    ...(waiting !== undefined && { isSent: true }),
   };
 }
 

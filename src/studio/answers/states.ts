@@ -3,6 +3,7 @@ import { openHeader } from "../../checkpoint/record/record.ts";
 import { Refusal } from "../../server/request/refusal.ts";
 import { isInDoubt } from "../../state/call-facts.ts";
 import type { ToolExecution } from "../../state/fields.ts";
+import { unansweredIn } from "../../state/pending.ts";
 import { openCallsIn } from "../../state/tool-calls.ts";
 import type {
   BytesAnswer,
@@ -19,11 +20,19 @@ import type { SeenState } from "../state-cache.ts";
 import type { StudioContext } from "../studio-context.ts";
 import { fitting } from "./cut.ts";
 import { timesOf } from "./message-times.ts";
-import { isProblem, searchedText, shownExecution, shownMessage, shownQuestion } from "./messages.ts";
+import { isProblem, type SentAnswers, searchedText, shownExecution, shownMessage, shownQuestion } from "./messages.ts";
 import { valueAnswer, valueAt } from "./value-tree.ts";
 
 const seen = ({ states }: StudioContext, request: StudioRequest): Promise<SeenState> =>
   states.at(request.thread, request.checkpoint());
+
+/** What was answered and waits for the thread's next run. A mailbox that cannot be read hides nothing else of the thread. */
+async function sentTo({ checkpointer }: StudioContext, place: SeenState): Promise<SentAnswers> {
+  if (!place.isNewest || unansweredIn(place.state).length === 0) return new Map();
+  const signals = await checkpointer.signals(place.threadId).catch(() => []);
+  const parts = signals.flatMap((signal) => (signal.kind === "answers" ? signal.answers : []));
+  return new Map(parts.flatMap((part) => (part.id === undefined ? [] : [[part.id, part] as const])));
+}
 
 const PAGE_MESSAGES = 100;
 
@@ -34,7 +43,8 @@ export async function messagesAnswer(studio: StudioContext, request: StudioReque
   const count = request.count("count", 50, PAGE_MESSAGES);
   const from = Math.min(request.count("from", Math.max(0, total - count), total), total);
   const wanted = messages.slice(from, from + count);
-  const shown = fitting(wanted.map((message, at) => shownMessage(message, from + at, place.calls)));
+  const sent = await sentTo(studio, place);
+  const shown = fitting(wanted.map((message, at) => shownMessage(message, from + at, place.calls, sent)));
   const times = await timesOf(studio.context, place, from, shown.length);
   const timed = shown.map((each, at) => {
     const time = times[at];
@@ -78,7 +88,9 @@ const urgency = ({ status }: ToolExecution): number =>
         : 3;
 
 export async function ledgerAnswer(studio: StudioContext, request: StudioRequest): Promise<LedgerAnswer> {
-  const { state, calls, entry } = await seen(studio, request);
+  const place = await seen(studio, request);
+  const { state, calls, entry } = place;
+  const sent = await sentTo(studio, place);
   const { toolExecutions } = state;
   const order = toolExecutions
     .map((execution, index) => ({ execution, index, urgency: urgency(execution) }))
@@ -91,7 +103,7 @@ export async function ledgerAnswer(studio: StudioContext, request: StudioRequest
     return {
       ...shownExecution(execution),
       ...(message !== undefined && { message }),
-      ...(question !== undefined && { question: shownQuestion(question) }),
+      ...(question !== undefined && { question: shownQuestion(question, sent) }),
     };
   });
   return {

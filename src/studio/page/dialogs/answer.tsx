@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { ShownQuestion } from "../../api.ts";
 import { tell } from "../about.ts";
-import { ask } from "../asking.ts";
+import { ask, Failure } from "../asking.ts";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
-import { closeDialog, wrote } from "./open-dialog.ts";
+import { closeDialog, writes, wrote } from "./open-dialog.ts";
 import { emptyValue, isComplete, SchemaField } from "./schema-field.tsx";
 
 interface Props {
@@ -13,7 +13,13 @@ interface Props {
 }
 
 const send = async (thread: string, question: ShownQuestion, body: object): Promise<void> => {
-  await ask("answer", { thread, body: { id: question.id, ...body } });
+  try {
+    await ask("answer", { thread, body: { id: question.id, ...body } });
+  } catch (error) {
+    // Somebody else answered first: behind the dialog, which says so, is their answer.
+    if (error instanceof Failure && error.code === "CONFLICT") writes.value++;
+    throw error;
+  }
   wrote();
   tell("Answered. The turn continues when an agent runs the thread.");
 };

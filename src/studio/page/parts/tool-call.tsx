@@ -102,7 +102,12 @@ export const ToolCallBlock = ({
           <Icon name="question" />
           <div>
             <p>{question.question.text}</p>
-            {question.answer !== undefined && <p class="faint">Answered: {question.answer.text}</p>}
+            {question.answer !== undefined && (
+              <p class="faint">
+                Answered: {question.answer.text}
+                {question.isSent && " (the thread's next run takes it in)"}
+              </p>
+            )}
             {question.answer === undefined && canAct && (
               <button
                 type="button"
