@@ -16,7 +16,7 @@ const send = async (thread: string, question: ShownQuestion, body: object): Prom
   try {
     await ask("answer", { thread, body: { id: question.id, ...body } });
   } catch (error) {
-    // Another person else answered first: behind the dialog, which says so, is their answer.
+    // Another person answered first; the view behind the dialog shows that answer.
     if (error instanceof Failure && error.code === "CONFLICT") writes.value++;
     throw error;
   }
